@@ -295,10 +295,10 @@ export interface LoadBalancers {
   readonly classicFinalizers: readonly string[];
   /**
    * Which Nodes alone may be members, by the Service's annotations (those named in `annotations`) or the configuration:
-   * those for which every one of these holds; empty = any Node. An invalid value selects nothing here, and `plan`
-   * refuses it. Pure.
+   * those for which every one of these holds; empty = any Node. Undefined: an annotation that chooses them cannot be
+   * read, and `plan` refuses it. Pure.
    */
-  readonly nodeLabels: (annotations: Readonly<Record<string, string>>) => readonly NodeLabel[];
+  readonly nodeLabels: (annotations: Readonly<Record<string, string>>) => readonly NodeLabel[] | undefined;
   /**
    * Whether the ready pods of a Service are its members, and no Nodes, by its annotations (those named in
    * `annotations`) or the configuration. Pure.
@@ -344,23 +344,11 @@ export interface LoadBalancers {
   plan(desired: DesiredLoadBalancer): LoadBalancerPlan;
   /**
    * The same Service as it asked last for what could be done, with the members and consents of now: while nothing of
-   * what it asks for can be done, its load balancer is that. Undefined: not known to this process, it has no load
-   * balancer of its own, it chooses other members now, or they are too many for its ports. Makes no call.
+   * what it asks for can be done, its load balancer is that. After a restart, it is what the Service asks for without
+   * one of its annotations, where that is what stands. Undefined: not known; it has no load balancer of its own; it
+   * chooses other members now; or they are too many for its ports. Makes no call.
    */
-  lastDone(
-    now: Pick<
-      DesiredLoadBalancer,
-      | 'owner'
-      | 'annotations'
-      | 'ofPods'
-      | 'members'
-      | 'record'
-      | 'retain'
-      | 'clusterWideConsent'
-      | 'mayChangeAddress'
-      | 'mayKeepAddress'
-    >,
-  ): DesiredLoadBalancer | undefined;
+  lastDone(now: DesiredLoadBalancer): DesiredLoadBalancer | undefined;
   /**
    * The steps that delete everything of this Service. With `retain`, or if it is attached, they remove only our parts
    * and tags. Empty steps and no `waitMs` when nothing of ours is left. Makes no call.

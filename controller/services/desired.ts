@@ -5,7 +5,6 @@ import {
   type DesiredMember,
   type IpFamily,
   type LoadBalancerRef,
-  type LoadBalancers,
   type Owner,
   portPlace,
 } from '../clouds/load-balancers.ts';
@@ -109,7 +108,8 @@ export type Desired =
       readonly ok: false;
       readonly reason: 'InvalidSourceRanges' | 'InvalidSpec';
       readonly message: string;
-      readonly now: Parameters<LoadBalancers['lastDone']>[0];
+      /** Without source ranges that cannot be read. */
+      readonly desired: DesiredLoadBalancer;
     };
 
 /**
@@ -131,56 +131,50 @@ export function desiredOf(
 ): Desired {
   const { cluster, cloud, members, ofPods = false, policy, retain } = parts;
   const ranges = sourceRangesOf(service);
-  const now = {
+  const attach = attachTo(service);
+  const local = service.externalTrafficPolicy === 'Local';
+  const desired: DesiredLoadBalancer = {
     owner: ownerOf(cluster, service),
+    service: service.key,
+    clusterName: cluster.name,
+    name: defaultName(service.uid),
+    ports: service.ports.map(({ name, protocol, port, targetPort, nodePort, appProtocol }) => ({
+      name,
+      protocol,
+      port,
+      nodePort,
+      appProtocol,
+      ...(ofPods && { targetPort }),
+    })),
+    families: service.ipFamilies.length > 0 ? service.ipFamilies : (['IPv4'] satisfies IpFamily[]),
+    sourceRanges: ranges.ok ? ranges.ranges : [],
+    ...(ranges.ok && ranges.asksForEverybody && { asksForEverybody: true }),
+    sessionAffinity:
+      service.sessionAffinity === 'ClientIP'
+        ? { timeoutSeconds: service.affinityTimeout ?? defaultAffinitySeconds }
+        : undefined,
+    trafficPolicy: local ? 'Local' : 'Cluster',
+    healthCheck:
+      local && service.healthCheckNodePort !== 0
+        ? { port: service.healthCheckNodePort, path: '/healthz' }
+        : kubeProxyHealth,
+    address: service.loadBalancerIP || undefined,
+    ...(service.loadBalancerClass !== '' && { loadBalancerClass: service.loadBalancerClass }),
     annotations: annotationsFor(service, cloud),
     members,
     ...(ofPods && { ofPods }),
-    retain,
-    record: recordOf(service),
+    attach: attach === undefined ? undefined : { id: attach, allowed: mayAttach(policy, attach, service.key) },
     clusterWideConsent: policy.clusterWideAttach,
     mayChangeAddress: allowsAddressChange(service),
     mayKeepAddress: mayKeepAddress(policy, service),
+    retain,
+    record: recordOf(service),
   };
-  if (!ranges.ok) return { ok: false, reason: 'InvalidSourceRanges', message: ranges.message, now };
+  if (!ranges.ok) return { ok: false, reason: 'InvalidSourceRanges', message: ranges.message, desired };
   if (service.ports.length === 0)
-    return { ok: false, reason: 'InvalidSpec', message: 'spec.ports: empty, expected at least one port', now };
-  const excess = excessOf(service.ports.length, ranges.ranges.length, members.length);
-  if (excess !== undefined) return { ok: false, ...excess, now };
-  const attach = attachTo(service);
-  const local = service.externalTrafficPolicy === 'Local';
-  return {
-    ok: true,
-    desired: {
-      ...now,
-      service: service.key,
-      clusterName: cluster.name,
-      name: defaultName(service.uid),
-      ports: service.ports.map(({ name, protocol, port, targetPort, nodePort, appProtocol }) => ({
-        name,
-        protocol,
-        port,
-        nodePort,
-        appProtocol,
-        ...(ofPods && { targetPort }),
-      })),
-      families: service.ipFamilies.length > 0 ? service.ipFamilies : (['IPv4'] satisfies IpFamily[]),
-      sourceRanges: ranges.ranges,
-      ...(ranges.asksForEverybody && { asksForEverybody: true }),
-      sessionAffinity:
-        service.sessionAffinity === 'ClientIP'
-          ? { timeoutSeconds: service.affinityTimeout ?? defaultAffinitySeconds }
-          : undefined,
-      trafficPolicy: local ? 'Local' : 'Cluster',
-      healthCheck:
-        local && service.healthCheckNodePort !== 0
-          ? { port: service.healthCheckNodePort, path: '/healthz' }
-          : kubeProxyHealth,
-      address: service.loadBalancerIP || undefined,
-      ...(service.loadBalancerClass !== '' && { loadBalancerClass: service.loadBalancerClass }),
-      attach: attach === undefined ? undefined : { id: attach, allowed: mayAttach(policy, attach, service.key) },
-    },
-  };
+    return { ok: false, reason: 'InvalidSpec', message: 'spec.ports: empty, expected at least one port', desired };
+  const excess = excessOf(desired);
+  return excess === undefined ? { ok: true, desired } : { ok: false, ...excess, desired };
 }
 
 /** Annotations with a prefix of the cloud that the cloud does not define: mistyped, or of another controller. */

@@ -32,10 +32,10 @@ export function ensureAction(situation: Situation): Action {
   const desired = desiredOf(service, { ...situation, retain: situation.retention.kind === 'granted' });
   const record = storedRecord(service);
   if (desired.ok) return ensureDesired(situation, record, desired.desired);
-  const { reason, message, now } = desired;
+  const { reason, message } = desired;
   if (record?.id === undefined) return settle(reason, message);
   const stays = `${message}; until it is corrected, its load balancer stays as it is`;
-  const last = cloud.loadBalancers.lastDone(now);
+  const last = cloud.loadBalancers.lastDone(desired.desired);
   if (last === undefined) return settle(reason, `${stays} and does not follow the Nodes`);
   return ensureDesired(situation, record, last, { reason, message: `${stays}, and its members follow the Nodes` });
 }

@@ -97,13 +97,13 @@ export const loadBalancerReasons = {
     meaning:
       'A source range of the Service is not a CIDR, or none is of a family that the Service has, so that no ' +
       'client could connect, or there are more than 50,000 pairs of a port and a range; the load balancer stays as ' +
-      'it was, and its members follow the Nodes, unless the leader has changed since; the message says so.',
+      'it was, and its members follow the Nodes; the message says so where they do not.',
     remedy: 'Correct spec.loadBalancerSourceRanges or the annotation; the message says which entry, or how many.',
   },
   InvalidSpec: {
     meaning:
       'A field of the Service is invalid; the message names it. A load balancer that exists stays as it was, and its ' +
-      'members follow the Nodes, unless the leader has changed since; the message says so.',
+      'members follow the Nodes; the message says so where they do not.',
     remedy: 'Correct that field.',
   },
   ForeignLoadBalancer: {

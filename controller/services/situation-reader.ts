@@ -53,7 +53,7 @@ export function createSituationReader(
         maxMembers,
         drains,
         observed: observation?.observed?.members,
-        nodeLabels: loadBalancers.nodeLabels(annotationsFor(service, cloud)),
+        nodeLabels: loadBalancers.nodeLabels(annotationsFor(service, cloud)) ?? [],
         refused: refused.size === 0 ? undefined : new Set(refused.keys()),
         drainTimes: state.drainTimes,
       });

@@ -48,6 +48,15 @@ describe('a Service whose annotations or source ranges cannot be read any more',
     assert.equal(world.services.condition('web')?.reason, 'Ensured');
   });
 
+  it('gets a listener back that a person took away, as at any other time', async () => {
+    world.services.create('web');
+    await world.clock.advance(5000);
+    await change({ [`${prefix}/algorithm-type`]: 'nonsense' });
+    for (const one of fake.balancers.values()) one.services.splice(0);
+    await world.clock.advance(600_000);
+    assert.equal(balancer(), 'a b: 80');
+  });
+
   it('gets no listener back that a person took away while the Service asked for other source ranges', async () => {
     world.services.create('web');
     await world.clock.advance(5000);
@@ -85,16 +94,59 @@ describe('a Service whose annotations or source ranges cannot be read any more',
     assert.deepEqual([world.services.get('web'), fake.balancers.size], [undefined, 0]);
   });
 
-  it('keeps its members under a new leader, and the condition says so', async () => {
+  /** Another replica leads, after one Node has joined and another has gone. */
+  async function lead(): Promise<void> {
+    await replica.stop();
+    join('c');
+    world.cluster.remove('a');
+    await world.replica().start();
+    await world.clock.advance(120_000);
+  }
+
+  it('follows the Nodes under a new leader where all else stands as it asks', async () => {
+    world.services.create('web', { annotations: { [`${prefix}/algorithm-type`]: 'least_connections' } });
+    await world.clock.advance(5000);
+    world.services.annotate('web', { [`${prefix}/algorithm-type`]: 'nonsense' });
+    await lead();
+    assert.equal(balancer(), 'b c: 80');
+    assert.match(world.services.condition('web')?.message ?? '', /algorithm-type.*"nonsense"/);
+    assert.doesNotMatch(world.services.condition('web')?.message ?? '', /not follow/);
+  });
+
+  it('follows the Nodes under a new leader with unreadable source ranges where all clients may connect', async () => {
     world.services.create('web', { spec: { loadBalancerSourceRanges: [] } });
     await world.clock.advance(5000);
-    await replica.stop();
     world.services.patch('web', { spec: { loadBalancerSourceRanges: ['2001:db8::/32'] } });
-    join('c');
-    await world.replica().start();
-    await world.clock.advance(10_000);
+    await lead();
+    assert.equal(balancer(), 'b c: 80');
+    assert.match(world.services.condition('web')?.message ?? '', /and its members follow the Nodes/);
+  });
+
+  it('keeps its members under a new leader where more has changed, and the condition says so', async () => {
+    world.services.create('web');
+    await world.clock.advance(5000);
+    await change({ [`${prefix}/algorithm-type`]: 'nonsense' });
+    await lead();
     assert.equal(balancer(), 'a b: 80');
-    assert.match(world.services.condition('web')?.message ?? '', /stays as it is and does not follow the Nodes/);
+    assert.match(world.services.condition('web')?.message ?? '', /nonsense.*members do not follow the Nodes/);
+  });
+
+  it('keeps its members under a new leader where the annotation says how to reach them', async () => {
+    world.services.create('web', { annotations: { [`${prefix}/use-private-ip`]: 'true' } });
+    await world.clock.advance(5000);
+    world.services.annotate('web', { [`${prefix}/use-private-ip`]: 'nonsense' });
+    await lead();
+    assert.equal(balancer(), 'a b: 80');
+    const targets = [...fake.balancers.values()].flatMap((one) => one.targets);
+    assert.ok(targets.every(({ use_private_ip }) => use_private_ip));
+  });
+
+  it('keeps its members under a new leader where the annotation chooses them', async () => {
+    world.services.create('web', { annotations: { [`${prefix}/node-selector`]: 'kubernetes.io/hostname=b' } });
+    await world.clock.advance(5000);
+    world.services.annotate('web', { [`${prefix}/node-selector`]: '=' });
+    await lead();
+    assert.equal(balancer(), 'b: 80');
   });
 
   it('creates no load balancer again that a person deleted meanwhile', async () => {

@@ -70,7 +70,7 @@ export const anything: Expectation = () => undefined;
 export const ofObject = unless(isObject, 'an object');
 export const ofText = unless(isText, 'a name');
 export const ofTexts = unless(listOf(isString), 'a list of texts');
-export const ofLabels = unless(listOf(ofFields({ key: isText })), 'a list of labels with key');
+export const ofLabels = unless(orNone(listOf(ofFields({ key: isText }))), 'a list of labels with key');
 export const ofMap = unless((value) => value instanceof Map, 'a Map');
 export const ofFound = unless(
   listOf(isFound),

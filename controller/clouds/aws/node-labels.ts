@@ -8,7 +8,7 @@ export function readNodeLabels(annotations: Readonly<Record<string, string>>): r
 }
 
 export const memberChoice = {
-  nodeLabels: (annotations) => readNodeLabels(annotations) ?? [],
+  nodeLabels: readNodeLabels,
   // AWS's quota of members, of either type; an account may have more.
   maxMembers: 1000,
 } satisfies MemberChoice;

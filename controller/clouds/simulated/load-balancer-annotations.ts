@@ -49,7 +49,7 @@ export function readSettings({ annotations, healthCheck, ports }: DesiredLoadBal
   };
 }
 
-/** Which Nodes alone may be members; empty = any. */
-export function nodeLabels(annotations: Readonly<Record<string, string>>): readonly NodeLabel[] {
-  return parseNodeLabels(annotations[keys.nodeSelector] ?? '') ?? [];
+/** Which Nodes alone may be members; empty = any; undefined: it cannot be read. */
+export function nodeLabels(annotations: Readonly<Record<string, string>>): readonly NodeLabel[] | undefined {
+  return parseNodeLabels(annotations[keys.nodeSelector] ?? '');
 }

@@ -1,6 +1,7 @@
 import { CloudError } from '../../../common/cloud-error.ts';
 import { unlessAborted } from '../../../common/process/until.ts';
 import type {
+  DesiredLoadBalancer,
   LoadBalancerPlan,
   LoadBalancerRef,
   LoadBalancerRequest,
@@ -55,6 +56,12 @@ export function createEngineLoadBalancers(parts: ServiceEnginesParts): LoadBalan
       return { ...shownPlan, steps: [] };
     const remainingMs = Math.max(session.waitsUntilMs - nowMs(), isWaitedFor(owner) ? waitedForMs : 0);
     return remainingMs > 0 ? { ...shownPlan, steps: [], waitMs: Math.ceil(remainingMs) } : shownPlan;
+  }
+
+  function remember({ owner, record }: DesiredLoadBalancer): void {
+    // A record without id and notes is only a claim: resources may be created from now on.
+    if (record !== undefined)
+      engines.remember(sessionOf(owner), record.notes, record.id !== undefined || record.notes !== undefined);
   }
 
   const usersOf = (found: Found) => kinds.get(found.kind)?.usedBy?.(found);
@@ -213,13 +220,13 @@ export function createEngineLoadBalancers(parts: ServiceEnginesParts): LoadBalan
     observe,
     declare: engines.declare,
     plan(desired) {
-      // A record without id and notes is only a claim: resources may be created from now on.
-      const { id, notes } = desired.record ?? { id: undefined, notes: undefined };
-      if (desired.record !== undefined)
-        engines.remember(sessionOf(desired.owner), notes, id !== undefined || notes !== undefined);
+      remember(desired);
       return planned(ensuring(desired));
     },
-    lastDone: engines.lastDone,
+    lastDone(now) {
+      remember(now);
+      return engines.lastDone(now);
+    },
     planRemoval: (owner, { retain }) => planned({ owner, desired: undefined, retain }),
     async preview({ request }, aborting) {
       const session = sessionOf(request.owner);

@@ -1,14 +1,13 @@
 import { CloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import type { AdoptionInput, DesireInput, LoadBalancerDriver } from '../../clouds/load-balancer-driver.ts';
-import type { DesiredLoadBalancer, LoadBalancerRequest, LoadBalancers, Owner } from '../../clouds/load-balancers.ts';
+import type { DesiredLoadBalancer, LoadBalancerRequest, Owner } from '../../clouds/load-balancers.ts';
 import { type Permit, WithheldError } from '../../clouds/permit.ts';
 import { createEngine, type Engine } from '../../engine/engine.ts';
 import type { FoundIndex } from '../../engine/found-index.ts';
 import { isUseName } from '../../engine/owner.ts';
 import type { Request } from '../../engine/request.ts';
 import {
-  type Desire,
   type Found,
   identityOf,
   kindOf,
@@ -18,8 +17,8 @@ import {
   type ResourceName,
 } from '../../engine/resource.ts';
 import { isRecorded } from '../../engine/sender.ts';
-import { excessOf } from '../excess.ts';
 import { isWait } from './failures.ts';
+import { createLastDone } from './last-done.ts';
 import { parseNotes } from './notes.ts';
 import { stepOf } from './plan-view.ts';
 import { createSession, flush, recordState, type Session } from './session.ts';
@@ -86,32 +85,13 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
     throw new CloudError({ kind: 'Conflict', cloud, operation: 'read it again', message });
   }
 
-  const choiceOf = ({ annotations, ofPods = false }: Pick<DesiredLoadBalancer, 'annotations' | 'ofPods'>) =>
-    JSON.stringify([driver.nodeLabels?.(annotations) ?? [], ofPods]);
-
-  const lastDone: LoadBalancers['lastDone'] = (now) => {
-    const session = sessionOf(now.owner);
-    const { lastDone: last } = session;
-    const stands = ours(session).some(({ kind }) => kind === driver.main);
-    if (!stands || last === undefined || choiceOf(last) !== choiceOf(now)) return undefined;
-    const { members, record, retain, clusterWideConsent, mayChangeAddress, mayKeepAddress } = now;
-    if (excessOf(last.ports.length, last.sourceRanges.length, members.length) !== undefined) return undefined;
-    const consents = { clusterWideConsent, mayChangeAddress, mayKeepAddress };
-    return { ...last, ...consents, members, areMembersKnown: true, record, retain };
-  };
-
-  /** Unless members follow the Nodes, none is left when all Nodes have been replaced. */
-  function desire(input: DesireInput): Desire {
-    const { desired } = input;
-    const now = driver.desire(input);
-    const isRefused = now.refusals.length > 0 && now.wants.every(({ leaveUnchanged }) => leaveUnchanged);
-    if (!isRefused) sessionOf(desired.owner).lastDone = desired;
-    const last = isRefused ? lastDone(desired) : undefined;
-    // What a person takes away because it is open to more than the Service asks for now must not come back.
-    if (last === undefined || last.sourceRanges.join() !== desired.sourceRanges.join()) return now;
-    const { areMembersKnown = true } = desired;
-    return { ...now, wants: driver.desire({ ...input, desired: { ...last, areMembersKnown } }).wants };
-  }
+  const { lastDone, desire } = createLastDone({
+    driver,
+    sessionOf,
+    ours,
+    inputOf: desireInputOf,
+    plan: (session, desired) => engineOf(desired.owner.cluster).planNow(requestOf(session, ensuring(desired))),
+  });
 
   function engineOf(cluster: string): Engine<DesireInput> {
     const held = engines.get(cluster);

@@ -65,7 +65,7 @@ export interface BalancerHarness {
   /** What the Service's status shows. */
   ingress(): readonly Ingress[];
   /** Which Nodes alone are asked for, as the latest annotations say. */
-  nodeLabels(): readonly NodeLabel[];
+  nodeLabels(): readonly NodeLabel[] | undefined;
   /** `POST /load_balancers/{id}/actions/add_service`, since the last time this was asked; without polls. */
   calls(): string[];
   /** The only one, or that of a name. */

@@ -121,10 +121,10 @@ export function tagPairs(text: string): ReturnType<typeof pairs> {
   return found?.some(([key]) => isReservedTag(key, Object.values(classicTags))) ? undefined : found;
 }
 
-/** Only Nodes with these labels. What cannot be read selects nothing here. */
-export function nodeLabelsOf(values: Values): readonly NodeLabel[] {
-  const found = pairs(textOf(values, 'backend-label') ?? '') ?? [];
-  return found.map(([key, value]) => ({ key, value }));
+/** Only Nodes with these labels. Undefined: it cannot be read. */
+export function nodeLabelsOf(values: Values): readonly NodeLabel[] | undefined {
+  const text = textOf(values, 'backend-label');
+  return text === undefined ? [] : pairs(text)?.map(([key, value]) => ({ key, value }));
 }
 
 /** @param servesPods by the cloud config. What cannot be read is said where all is read. */

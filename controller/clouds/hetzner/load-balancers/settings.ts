@@ -10,7 +10,8 @@ import { maxLabelValue } from './labels.ts';
 export interface Settings {
   readonly name: string | undefined;
   readonly hostname: string | undefined;
-  readonly nodeLabels: readonly NodeLabel[];
+  /** Undefined: they cannot be read. */
+  readonly nodeLabels: readonly NodeLabel[] | undefined;
   readonly location: string | undefined;
   readonly zone: string | undefined;
   /** The place is of an annotation, so one that stands elsewhere is in the wrong place. */
@@ -154,7 +155,7 @@ export function settingsOf(
   return {
     name: read('name', named),
     hostname: read('hostname', (one) => (new RegExp(`^[\\w.-]{1,${maxLabelValue}}$`).test(one) ? one : undefined)),
-    nodeLabels: read('node-selector', nodeLabelsOf) ?? [],
+    nodeLabels: read('node-selector', nodeLabelsOf) ?? (textOf('node-selector') === undefined ? [] : undefined),
     location,
     zone: textOf('network-zone') || undefined,
     isPlaceAsked: Boolean(annotations[prefix + (location === undefined ? 'network-zone' : 'location')]),
