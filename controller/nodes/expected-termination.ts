@@ -6,6 +6,9 @@ import { conditionOf, type NodeView } from '../model/node-view.ts';
 /** An announced termination counts from this long before its deadline: retirements are announced weeks ahead. */
 export const nearMs = 3_600_000;
 
+/** A deletion of ours that the cache does not show after this time has failed. */
+export const deletionNoteMs = 300_000;
+
 /** Names the controller that has chosen the Node for deletion, as text for people; undefined when none has. Pure. */
 export function deletionMark(node: NodeView): string | undefined {
   const has = (key: string) => node.taints.some((taint) => taint.key === key);

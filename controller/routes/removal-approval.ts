@@ -8,7 +8,7 @@ import { pickCanaries } from '../model/canaries.ts';
 import { parseCidr } from '../model/cidr.ts';
 import { eachLiveNode } from '../model/live-nodes.ts';
 import type { NodeView } from '../model/node-view.ts';
-import { deletionMark } from '../nodes/expected-termination.ts';
+import { deletionMark, deletionNoteMs } from '../nodes/expected-termination.ts';
 import { readNode } from '../nodes/write-node.ts';
 import type { RemovalReason } from './reasons.ts';
 import type { RouteContext } from './route-context.ts';
@@ -25,7 +25,7 @@ export interface RemovalApproval<R extends ObservedRoute> {
    * the routes are ours
    */
   approve(removals: readonly RouteRemoval<R>[], ours: number): Promise<Approval<R>>;
-  /** Drops Nodes that no route leads to any more. */
+  /** Drops Nodes that no route leads to any more, and deletions of ours that are long past. */
   keepOnly(instances: ReadonlySet<string>, routeIds: ReadonlySet<string>): void;
 }
 
@@ -50,15 +50,15 @@ const listInsteadFrom = 20;
 const never = new AbortController().signal;
 
 export function createRemovalApproval<R extends ObservedRoute>(
-  context: Pick<RouteContext, 'api' | 'log' | 'nodes' | 'resolver'>,
+  context: Pick<RouteContext, 'api' | 'clock' | 'log' | 'nodes' | 'resolver'>,
   scope: string,
   instanceOf: (providerID: string) => string,
   budget: BudgetKeeper,
 ): RemovalApproval<R> {
-  const { api, log, nodes, resolver } = context;
+  const { api, clock, log, nodes, resolver } = context;
   const departed = new Map<string, Departed>();
-  /** Uids of Nodes that we delete on evidence, until their deletion is observed. */
-  const deletedByUs = new Set<string>();
+  /** By uid of the Node: until when a deletion of ours on evidence explains that it is gone. */
+  const deletions = new Map<string, number>();
   /** Routes whose removal is already paid from the budget. */
   const granted = new Set<string>();
 
@@ -179,14 +179,16 @@ export function createRemovalApproval<R extends ObservedRoute>(
 
   return {
     approve,
-    deleting: ({ uid }) => void deletedByUs.add(uid),
+    deleting: ({ uid }) => void deletions.set(uid, clock.monotonic() + deletionNoteMs),
     gone(instance, node) {
-      const expectedBecause = deletedByUs.delete(node.uid) ? 'deleted on evidence' : deletionMark(node);
+      const isOurs = (deletions.get(node.uid) ?? Number.NEGATIVE_INFINITY) > clock.monotonic();
+      const expectedBecause = isOurs ? 'deleted on evidence' : deletionMark(node);
       departed.set(instance, { node: node.name, expectedBecause });
     },
     keepOnly(instances, routeIds) {
       for (const instance of departed.keys()) if (!instances.has(instance)) departed.delete(instance);
       for (const id of granted) if (!routeIds.has(id)) granted.delete(id);
+      for (const [uid, untilMs] of deletions) if (untilMs <= clock.monotonic()) deletions.delete(uid);
     },
   };
 }

@@ -14,8 +14,8 @@ export interface RouteFailures {
   entries(): Iterable<readonly [key: string, failure: Missing]>;
   set(key: string, failure: Missing): void;
   clear(key: string): void;
-  /** Drops all other entries. */
-  keepOnly(keys: ReadonlySet<string>): void;
+  /** Drops all other entries. @param shown the ranges that are refused, or would be today: what was said stands */
+  keepOnly(keys: ReadonlySet<string>, shown?: ReadonlyMap<string, unknown>): void;
   /** Emits an event on the Node, once per reason. */
   announce(node: NodeView, destination: string, reason: Exclude<RouteReason, 'RouteCreated'>, message: string): void;
   /** Emits one event on the Node: the route that leads to it would not be created today. */
@@ -35,8 +35,9 @@ export function createRouteFailures({ events, log }: Pick<RouteContext, 'events'
       failed.delete(key);
       announced.delete(key);
     },
-    keepOnly(keys) {
+    keepOnly(keys, shown) {
       for (const key of failed.keys()) if (!keys.has(key)) failed.delete(key);
+      for (const key of announced.keys()) if (!keys.has(key) && !shown?.has(key)) announced.delete(key);
     },
     tolerate(node, destination, message) {
       const key = `${destination} ${node.uid}`;

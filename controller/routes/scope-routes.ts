@@ -295,7 +295,8 @@ export function createScopeRoutes<R extends ObservedRoute>(
         { kind: 'tolerated', message },
       ]),
     ]);
-    failures.keepOnly(new Set(current.create.map(({ desired }) => keyOf(desired.destination, desired.nodeUid))));
+    const created = current.create.map(({ desired }) => keyOf(desired.destination, desired.nodeUid));
+    failures.keepOnly(new Set(created), blocked);
     steps.plan(current);
     for (const { node, destination, reason, message } of current.blocked) {
       const view = nodes.get(node.name);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { taints } from '../../common/well-known.ts';
+import { deletionNoteMs } from '../../controller/nodes/expected-termination.ts';
 import { a4, b4, c4, type RouteStage, routeStage } from './harness/route-stage.ts';
 
 describe('pod routes of Nodes that are gone', () => {
@@ -86,6 +87,15 @@ describe('pod routes of Nodes that are gone', () => {
     world.removeMany(4);
     await world.clock.advance(5000);
     assert.deepEqual(world.table(), []);
+  });
+
+  it('deletes routes within the budget where this controller failed to delete the Nodes long before', async () => {
+    const { world, replica } = await routed(4);
+    for (const node of [...replica.base.nodes.values()]) replica.task.noteDeletion(node);
+    await world.clock.advance(deletionNoteMs);
+    world.removeMany(4);
+    await world.clock.advance(5000);
+    assert.equal(world.routes().length, 3);
   });
 
   it('keeps a route while the API server still shows the Node', async () => {

@@ -2,6 +2,7 @@ import type { Clock } from '../../../common/process/clock.ts';
 import type { Informer, InformerEvent } from '../../kube/informer.ts';
 import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
 import type { NodeView } from '../../model/node-view.ts';
+import { deletionNoteMs } from '../../nodes/expected-termination.ts';
 import { type Eligibility, eligibilityOf, sameEligibility } from './facts.ts';
 import type { NodeChanges } from './membership.ts';
 
@@ -17,9 +18,6 @@ export interface NodeChangeCollector {
   take(): NodeChanges;
   of(nodeName: string): Eligibility | undefined;
 }
-
-/** A deletion of ours that the cache does not show after this time has failed. */
-const deletionNoteMs = 300_000;
 
 export function collectNodeChanges(
   nodes: Informer<NodeView>,
