@@ -178,6 +178,16 @@ const malformed: readonly (readonly [string, Readonly<Record<string, string>>, R
   ],
   ['a MAC that leads elsewhere', { ...tree, [nic]: '../../user-data' }, /mac: "..\/..\/user-data", expected a MAC/],
   [
+    'a list of interfaces that is missing',
+    without(nic),
+    /macs: missing, expected an interface with an address/,
+  ],
+  [
+    'interfaces without any address',
+    Object.fromEntries(Object.entries(tree).filter(([path]) => !/(local-ipv4|ipv6)s$/.test(path))),
+    /macs: missing, expected an interface with an address/,
+  ],
+  [
     'an address that is none',
     { ...tree, [`${meta}public-ipv4`]: 'pending' },
     /public-ipv4: "pending", expected an IP address/,

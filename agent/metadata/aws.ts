@@ -159,6 +159,9 @@ async function readNics(session: TokenSession, signal: AbortSignal): Promise<Nic
       ipv6: await addresses('ipv6s'),
     });
   }
+  // If a missing list counted as empty, an incomplete tree would remove all addresses.
+  if (nics.every(({ private4, ipv6 }) => private4.length + ipv6.length === 0))
+    throw invalid({ cloud, operation: `GET ${tree}` }, 'macs', undefined, 'an interface with an address');
   return nics.sort((a, b) => a.device - b.device || a.card - b.card);
 }
 
