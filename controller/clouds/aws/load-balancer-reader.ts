@@ -56,9 +56,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
   const arnForm = new RegExp(
     `^arn:[\\w-]+:elasticloadbalancing:${parts.region}:\\d{12}:loadbalancer/(net|app|gwy)/[\\w-]+/\\w+$`,
   );
-  /**
-   * Of all target groups, as listed last: which of them forward to a load balancer tells when its listeners changed.
-   */
+  /** As listed last. */
   let groups: readonly TargetGroup[] = [];
   let lists = new Map<string, readonly Target[]>();
   /** What was read of a load balancer beside a list. */
@@ -102,15 +100,17 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
   /**
    * Those that are not ours have no details of their own, but parts of ours.
    *
+   * @param used ARNs of target groups, by that of the load balancer that they are on
    * @param guests ARNs of those that are to be deleted and that target groups of others forward to
    */
   async function showAll(
     balancers: readonly NetworkLoadBalancer[],
+    used: ReadonlyMap<string, readonly string[]>,
     guests: ReadonlySet<string>,
     removing: boolean,
     io: ReadIo,
   ): Promise<Found[]> {
-    const shown = balancers.map((one) => showNetworkBalancer(one, view, groups));
+    const shown = balancers.map((one) => showNetworkBalancer(one, view, used.get(one.arn)));
     await Promise.all(
       shown.map(async (found) => {
         // A listener of others keeps it from being deleted; its attributes do not matter then.
@@ -196,7 +196,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
       given.toRead.types.clear();
       return [
         ...classics.flatMap((one) => showBalancer(one, view)),
-        ...(await showAll(listed.all, new Set(), false, io)),
+        ...(await showAll(listed.all, listed.used, new Set(), false, io)),
         ...listed.groups.map((one) => showTargetGroup(one, view)),
         ...view.showGroups(),
       ];
@@ -214,7 +214,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
         types.has('classic') ? Promise.all(names.map((name) => classic.get(name, options))) : [],
         types.has('network')
           ? findNetwork(network, () => groups, { owner, ids, slots }, arns, names, options)
-          : { all: [], groups: [], shared: new Set<string>() },
+          : { all: [], groups: [], used: new Map(), shared: new Set<string>() },
         reads.facts([], options),
       ]);
       const classics = read.flatMap((one) => one ?? []);
@@ -229,7 +229,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
       return {
         found: [
           ...classics.flatMap((one) => showBalancer(one, view)),
-          ...(await showAll(networks.all, removing ? networks.shared : new Set(), removing, io)),
+          ...(await showAll(networks.all, networks.used, removing ? networks.shared : new Set(), removing, io)),
           ...networks.groups.map((one) =>
             showTargetGroup(
               one,

@@ -84,5 +84,11 @@ describe('calls for network load balancers with security groups, of two ports an
     const [own, other] = [...aws.region.targetGroups.values()].map(({ arn }) => arn);
     listener!.group = listener!.group === own ? other! : own!;
     assert.equal(await listenersRead(), 1, 'a person has turned one to another target group');
+    await listenersRead();
+    const group = { ...aws.region.targetGroups.get(own!)!, arn: `${own}0`, name: 'persons', tags: new Map() };
+    aws.region.targetGroups.set(group.arn, group);
+    const added = { ...listener!, arn: `${listener!.arn}0`, port: '8443', group: group.arn, tags: new Map() };
+    aws.region.listeners.set(added.arn, added);
+    assert.equal(await listenersRead(), 1, 'a person has added one');
   });
 });

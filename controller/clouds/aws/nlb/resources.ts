@@ -34,15 +34,14 @@ function isKept(tags: Tags, cluster: string): boolean {
   return tags[ownerTags.cluster] === cluster && tags[ownerTags.service] === undefined;
 }
 
-/** @param groups all target groups: which of them forward to it tells of changes of its listeners */
+/** @param used ARNs of all target groups that its listeners forward to: they tell of changes of these */
 export function showNetworkBalancer(
   balancer: NetworkLoadBalancer,
   view: LoadBalancerView,
-  groups: readonly Pick<TargetGroup, 'arn' | 'loadBalancers'>[] = [],
+  used: readonly string[] = [],
 ): Found<NetworkLoadBalancer> {
   const { arn, name, hostname, securityGroups, tags, state } = balancer;
   const owner = ownerIn(tags, view.cluster);
-  const used = groups.flatMap((group) => (group.loadBalancers.includes(arn) ? [group.arn] : []));
   const version = view.forwards.version(arn, used);
   return {
     kind: networkKinds.balancer,

@@ -1,3 +1,4 @@
+import type { TargetGroup as ElbTargetGroup } from '@aws-sdk/client-elastic-load-balancing-v2';
 import type { Query } from '../../../engine/resource.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import { ownerIn } from '../load-balancer-tags.ts';
@@ -63,7 +64,15 @@ export async function listNetwork(
       ...known.get(id),
     }),
   );
-  return { all, groups: shown, others };
+  return { all, groups: shown, used: usedBy(listed), others };
+}
+
+/** ARNs of the target groups of each load balancer, those of persons too. */
+function usedBy(listed: readonly ElbTargetGroup[]): ReadonlyMap<string, readonly string[]> {
+  const used = new Map<string, string[]>();
+  for (const { TargetGroupArn = '', LoadBalancerArns = [] } of listed)
+    for (const arn of LoadBalancerArns) used.set(arn, [...(used.get(arn) ?? []), TargetGroupArn]);
+  return used;
 }
 
 /**
@@ -127,5 +136,10 @@ export async function findNetwork(
     shown.flatMap(({ arn, tags: its }) => (ownerIn(its, owner.cluster)?.service === owner.service ? [arn] : [])),
   );
   const ofOthers = listed.filter(({ TargetGroupArn = '' }) => !own.has(TargetGroupArn));
-  return { all, groups: shown, shared: new Set(ofOthers.flatMap(({ LoadBalancerArns = [] }) => LoadBalancerArns)) };
+  return {
+    all,
+    groups: shown,
+    used: usedBy(listed),
+    shared: new Set(ofOthers.flatMap(({ LoadBalancerArns = [] }) => LoadBalancerArns)),
+  };
 }
