@@ -177,11 +177,7 @@ const malformed: readonly (readonly [string, Readonly<Record<string, string>>, R
     /"eu-west-3b", expected eu-west-3a/,
   ],
   ['a MAC that leads elsewhere', { ...tree, [nic]: '../../user-data' }, /mac: "..\/..\/user-data", expected a MAC/],
-  [
-    'a list of interfaces that is missing',
-    without(nic),
-    /macs: missing, expected an interface with an address/,
-  ],
+  ['a list of interfaces that is missing', without(nic), /macs: missing, expected an interface with an address/],
   [
     'interfaces without any address',
     Object.fromEntries(Object.entries(tree).filter(([path]) => !/(local-ipv4|ipv6)s$/.test(path))),
