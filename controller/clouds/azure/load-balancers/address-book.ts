@@ -68,8 +68,8 @@ export interface AddressBook {
 
 const refusedForMs = 300_000;
 /**
- * So long an address that a frontend has lost is still its Service's, which takes it out of the rules meanwhile. Not
- * longer: Azure may give it to somebody else.
+ * So long an address that went with a frontend, or that it has lost, is still its Service's, which takes it out of the
+ * rules meanwhile. Not longer: Azure may give it to somebody else.
  */
 const formerForMs = 120_000;
 
@@ -124,9 +124,10 @@ export function createAddressBook(nowMs: () => number): AddressBook {
 
   return {
     noteFrontends(document, frontends, own) {
+      const ips = new Set(frontends.map(ipOfFrontend));
       for (const one of documents.get(document) ?? []) {
-        const [now, ip] = [frontends.find(({ id }) => id === one.id), ipOfFrontend(one)];
-        if (one.owner !== undefined && ip !== undefined && now !== undefined && ipOfFrontend(now) !== ip)
+        const ip = ipOfFrontend(one);
+        if (one.owner !== undefined && ip !== undefined && !ips.has(ip))
           formers.set(ip, { owner: one.owner, untilMs: nowMs() + formerForMs });
       }
       documents.set(document, frontends);

@@ -109,6 +109,7 @@ describe('rules of the security group', () => {
 
   for (const [what, before, after] of [
     ['an internal address', internal, { ...internal, 'load-balancer-ipv4': '10.240.0.77' }],
+    ['an address of a subnet', internal, { ...internal, 'load-balancer-internal-subnet': 'apps' }],
     ['a public address of its own', {}, { 'pip-name': 'first' }],
     ['an existing public address', { 'pip-name': 'first' }, { 'pip-name': 'second' }],
   ] as const)
