@@ -37,6 +37,8 @@ import {
 
 /** How soon a target group can be deleted that a deleted listener still uses; after that another one does. */
 const patience = { firstMs: 5000, longestMs: 60_000, wholeMs: 120_000 };
+/** The group is full. */
+const tooMany = 'TooManyTargets';
 
 export interface TargetGroupKindsParts {
   readonly parts: Pick<AwsParts, 'context' | 'config' | 'elbv2'>;
@@ -83,8 +85,11 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
   }
 
   async function change(arn: string, there: TargetList, call: TargetChange, io: WriteIo): Promise<Answer> {
-    if (call.does === 'register') await register(arn, call.targets, call.trusted, io);
-    else {
+    if (call.does === 'register') {
+      const isComplete = await register(arn, call.targets, call.trusted, io);
+      // Read again, it shows whom it took.
+      if (!isComplete) return {};
+    } else {
       try {
         const command = new DeregisterTargetsCommand({ TargetGroupArn: arn, Targets: call.ids.map((Id) => ({ Id })) });
         await elbv2().change(command, options(io));
@@ -98,12 +103,13 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
     return { found: [showTargets(arn, withChange(there, call))] };
   }
 
+  /** Whether all are registered: a group with too little room gets as many as it takes. Throws where it takes none. */
   async function register(
     TargetGroupArn: string,
     targets: readonly NewTarget[],
     trusted: readonly string[],
     io: WriteIo,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const members = new Map(targets.map(({ providerID }) => [instanceOf(providerID), providerID]));
     const ids = [...members.keys()];
     // Their security groups tell what is to be let in, and whether it may be.
@@ -111,12 +117,21 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
     // A member of this Service is one for its other ports, too.
     for (const id of trusted) members.delete(id);
     if (!parts.config.disableSecurityGroupIngress) refuseClosedNodes(members, view.facts(ids), 'RegisterTargets');
-    const command = new RegisterTargetsCommand({ TargetGroupArn, Targets: targets.map(({ id }) => ({ Id: id })) });
-    try {
-      await elbv2().change(command, options(io));
-    } catch (error) {
-      throw refusedTargets(error, targets);
+    let registered = 0;
+    for (let most = targets.length; most > 0 && registered < targets.length; ) {
+      const some = targets.slice(registered, registered + most);
+      const command = new RegisterTargetsCommand({ TargetGroupArn, Targets: some.map(({ id }) => ({ Id: id })) });
+      try {
+        await elbv2().change(command, options(io));
+        registered += some.length;
+      } catch (error) {
+        const isFull = codeOf(error) === tooMany;
+        if (!isFull || (registered === 0 && most === 1)) throw refusedTargets(error, targets);
+        // AWS takes all targets of a call, or none.
+        most = Math.floor(most / 2);
+      }
     }
+    return registered === targets.length;
   }
 
   const group: Kind<TargetGroupSpec | undefined, TargetGroup> = {
@@ -240,20 +255,13 @@ function instanceOf(providerID: string): string {
   return aws.parse(providerID)?.instanceId ?? providerID;
 }
 
-/** Names the members that AWS does not take: its message has them. */
+/** Names the members that AWS does not take: its message has them, unless the group is full. */
 function refusedTargets(error: unknown, targets: readonly NewTarget[]): unknown {
-  if (!isCloudError(error) || codeOf(error) !== 'InvalidTarget') return error;
-  const { kind, operation } = error;
+  const code = codeOf(error);
+  if (!isCloudError(error) || (code !== 'InvalidTarget' && code !== tooMany)) return error;
   const message = error.cause instanceof Error ? error.cause.message : error.message;
   const words = new Set(message.match(/i-[0-9a-z]+|[0-9a-f.:]+/g) ?? []);
-  const named = targets.filter(({ id }) => words.has(id));
+  const named = targets.filter(({ id }) => code === tooMany || words.has(id));
   const subjects = (named.length === 0 && targets.length === 1 ? targets : named).map(({ providerID }) => providerID);
-  return new CloudError({
-    kind,
-    cloud: 'aws',
-    operation,
-    message: `InvalidTarget: ${message}`,
-    subjects,
-    cause: error,
-  });
+  return error.with({ message: `${code}: ${message}`, subjects, cause: error });
 }
