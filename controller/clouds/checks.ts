@@ -1,5 +1,6 @@
 import { isCloudError } from '../../common/cloud-error.ts';
 import type { CheckResult } from './cloud.ts';
+import type { JsonApi } from './json-api.ts';
 
 /** What `check` of a cloud answers, gathered one proof after the other. */
 export interface Checks {
@@ -35,6 +36,19 @@ export async function readNone(read: Promise<unknown>): Promise<void> {
   } catch (error) {
     if (!isCloudError(error) || !['Invalid', 'NotFound'].includes(error.kind)) throw error;
   }
+}
+
+/**
+ * A create that lacks everything, which proves that the credential may write: one without that right is refused before
+ * the API looks at what is sent.
+ */
+export async function createNothing({ call }: JsonApi, path: string, signal: AbortSignal | undefined): Promise<string> {
+  try {
+    await call({ method: 'POST', path, body: {}, permit: () => {}, signal });
+  } catch (error) {
+    if (!isCloudError(error) || !['Invalid', 'QuotaExceeded'].includes(error.kind)) throw error;
+  }
+  return 'the token may write';
 }
 
 /** The line about the rights that only a change would prove. Pure. */

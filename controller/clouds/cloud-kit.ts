@@ -2,17 +2,14 @@ import { CloudError, isCloudError, kindOfHttpStatus } from '../../common/cloud-e
 import type { HttpAnswer } from '../../common/process/http.ts';
 import { codecOf } from '../../common/provider-id/registry.ts';
 import { createChecks } from './checks.ts';
-import { openConnections, type WrapHttp } from './connections.ts';
-import { createJsonApi } from './json-api.ts';
+import type { WrapHttp } from './connections.ts';
+import { openJsonApi } from './json-api.ts';
 import { createLookups, targetBy } from './lookups.ts';
 import { createMachineReader } from './machines.ts';
 import type { CloudKit } from './out-of-tree.ts';
-import { createRateLimiter } from './rate-limiter.ts';
 import { retryAfterMsOf } from './retry-after.ts';
 import { volumeKey } from './volumes.ts';
 
-/** Up to so many instances are asked for one by one; more, and all are listed. */
-const listAbove = 2;
 const shownLength = 300;
 
 /**
@@ -33,26 +30,19 @@ export function createCloudKit(cloud: string, wrapHttp?: WrapHttp): CloudKit {
     kindOf: (error) => (isCloudError(error) ? error.kind : undefined),
     instances(machines) {
       const createReader = () => createMachineReader(cloud, machines());
-      return createLookups({ cloud, listAbove, targetOf, createReader }).instances;
+      return createLookups({ cloud, targetOf, createReader }).instances;
     },
     volumeKey,
-    jsonApi(context, options) {
-      const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
-      const { endpoint, authorization, callsPerSecond: perSecond, burst, timeoutMs = 15_000 } = options;
-      const { http, close } = openConnections(context, { wrapHttp });
-      const api = createJsonApi({
+    jsonApi(context, { endpoint, authorization, callsPerSecond: perSecond, burst, timeoutMs }) {
+      return openJsonApi(context, {
         cloud,
-        http,
-        clock,
-        onCall,
         endpoint,
         authorization,
         timeoutMs,
-        mutationTimeoutMs,
-        rateLimiter: createRateLimiter({ cloud, clock, random, limits: { perSecond, burst }, onWait }),
-        errorOf: (operation, answer) => errorOf(cloud, operation, answer, clock.now()),
+        wrapHttp,
+        limits: { perSecond, burst },
+        errorOf: (operation, answer, nowMs) => errorOf(cloud, operation, answer, nowMs),
       });
-      return { ...api, close };
     },
     checks: createChecks,
   };

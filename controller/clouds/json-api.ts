@@ -1,9 +1,12 @@
 import type { CloudError } from '../../common/cloud-error.ts';
 import type { HttpAnswer } from '../../common/process/http.ts';
 import { type AnswerFields, answerFields, parseAnswer } from './answer-fields.ts';
+import type { CloudContext } from './cloud.ts';
+import { openConnections, type WrapHttp } from './connections.ts';
 import { type CountedHttpOptions, createCountedHttp } from './counted-http.ts';
 import type { Permit } from './permit.ts';
-import type { RateLimiter } from './rate-limiter.ts';
+import { createRateLimiter, type RateLimiter } from './rate-limiter.ts';
+import type { CallLimits } from './token-bucket.ts';
 import type { Urgency } from './urgency.ts';
 
 export interface ApiRequest {
@@ -55,14 +58,14 @@ export interface JsonApiOptions extends CountedHttpOptions {
   readonly timeoutMs: number;
   /** Of a mutating call. */
   readonly mutationTimeoutMs: number;
-  /** An answer with a status of 300 or more. */
-  errorOf(operation: string, answer: HttpAnswer): CloudError;
+  /** An answer with a status of 300 or more. @param nowMs Unix time */
+  errorOf(operation: string, answer: HttpAnswer, nowMs: number): CloudError;
 }
 
 const maxBytes = 16 * 1024 * 1024;
 
 export function createJsonApi(options: JsonApiOptions): JsonApi {
-  const { cloud, rateLimiter, endpoint, authorization, timeoutMs, mutationTimeoutMs } = options;
+  const { cloud, clock, rateLimiter, endpoint, authorization, timeoutMs, mutationTimeoutMs } = options;
   const http = createCountedHttp(options);
 
   function send(request: ApiRequest): Promise<unknown> {
@@ -86,7 +89,7 @@ export function createJsonApi(options: JsonApiOptions): JsonApi {
       permit?.(limitMs);
       const sent = { method, url: url.href, headers, ...json, timeoutMs: limitMs, maxBytes, signal };
       const answer = await http(operation, sent, (given) => {
-        if (given.status >= 300) throw options.errorOf(operation, given);
+        if (given.status >= 300) throw options.errorOf(operation, given, clock.now());
       });
       return answer.text === '' ? undefined : parseAnswer(answer.text, { cloud, operation });
     }
@@ -97,6 +100,24 @@ export function createJsonApi(options: JsonApiOptions): JsonApi {
     send,
     call: async (request) => answerFields((await send(request)) ?? {}, { cloud, operation: operationOf(request) }),
   };
+}
+
+export interface OpenedApiOptions extends Pick<JsonApiOptions, 'cloud' | 'endpoint' | 'authorization' | 'errorOf'> {
+  readonly limits: CallLimits;
+  /** Default 15 s. */
+  readonly timeoutMs?: number | undefined;
+  readonly wrapHttp?: WrapHttp | undefined;
+}
+
+/** With connections and a rate limit of its own. Makes no call. */
+export function openJsonApi(
+  context: CloudContext,
+  { limits, wrapHttp, timeoutMs = 15_000, ...options }: OpenedApiOptions,
+): JsonApi & { close(): void } {
+  const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
+  const { http, close } = openConnections(context, { wrapHttp });
+  const rateLimiter = createRateLimiter({ cloud: options.cloud, clock, random, limits, onWait });
+  return { ...createJsonApi({ ...options, http, clock, onCall, rateLimiter, timeoutMs, mutationTimeoutMs }), close };
 }
 
 /** For metrics and errors: `GET /servers/{id}`. */

@@ -3,8 +3,8 @@ import { type InstanceReader, lookupPass, type Target } from './lookup-pass.ts';
 
 export interface LookupsOptions {
   readonly cloud: string;
-  /** Up to so many instances are asked for one by one; for more, lists are read. */
-  readonly listAbove: number;
+  /** Up to so many instances are asked for one by one; for more, lists are read. Default 2. */
+  readonly listAbove?: number;
   targetOf(ref: InstanceRef): Target;
   /** Called once per pass, so that what it reads is read at most once. */
   createReader(): InstanceReader;
@@ -14,7 +14,7 @@ const batchSize = 1000;
 
 /** The lookups of one cloud: a providerID is its own where it has an id to ask for. */
 export function createLookups(options: LookupsOptions): Pick<OpenedCloud, 'accepts' | 'instances'> {
-  const { cloud, listAbove, targetOf, createReader } = options;
+  const { cloud, listAbove = 2, targetOf, createReader } = options;
   return {
     accepts: (providerID) => targetOf({ by: 'providerID', providerID }).ask === 'id',
     instances: {

@@ -12,8 +12,6 @@ export interface VariablesOptions {
   /** A YAML file whose keys are the names of the variables; its values win over the environment. */
   readonly file: CloudConfigFile | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Every key that the file may have. */
-  readonly names: ReadonlySet<string>;
   /** Where an unknown key of the file is refused: `variables of the hcloud-cloud-controller-manager (HCLOUD_TOKEN)`. */
   readonly expected: string;
   readonly readText: ReadText;
@@ -38,7 +36,7 @@ export interface Variables {
   wrong<Value>(name: string, expected: string, instead: Value, shown?: string): Value;
   /** Every file that a secret was read from. */
   readonly files: readonly string[];
-  /** @throws CloudConfigError with every bad value */
+  /** @throws CloudConfigError with every bad value, or with the keys of the file that nothing has asked for */
   finish(): void;
 }
 
@@ -46,11 +44,15 @@ const hidden = 'a wrong value (not shown)';
 
 /** @throws CloudConfigError where the file cannot be read as names and values */
 export function readVariables(options: VariablesOptions): Variables {
-  const { cloud, file, env, readText } = options;
-  const fromFile = file === undefined ? new Map<string, string>() : readFile(file, options);
+  const { cloud, file, env, expected, readText } = options;
+  const fromFile = file === undefined ? new Map<string, string>() : readFile(file);
+  const asked = new Set<string>();
   const problems: string[] = [];
   const files: string[] = [];
-  const text = (name: string) => (fromFile.get(name) ?? env[name]) || undefined;
+  const text = (name: string) => {
+    asked.add(name);
+    return (fromFile.get(name) ?? env[name]) || undefined;
+  };
 
   const placeOf = (name: string) => (fromFile.has(name) ? `${file!.path}: ${name}` : name);
   function wrong<Value>(name: string, expected: string, instead: Value, shown = JSON.stringify(text(name))): Value {
@@ -99,21 +101,19 @@ export function readVariables(options: VariablesOptions): Variables {
       );
     },
     finish() {
+      const unknown = [...fromFile.keys()].filter((name) => !asked.has(name)).map((name) => JSON.stringify(name));
+      if (unknown.length > 0)
+        throw new CloudConfigError(`${file!.path}: unknown ${unknown.join(', ')}, expected ${expected}`);
       if (problems.length > 0) throw new CloudConfigError(`${cloud}: ${problems.join('; ')}`);
     },
   };
 }
 
-function readFile({ path, text }: CloudConfigFile, { names, expected }: VariablesOptions): Map<string, string> {
+function readFile({ path, text }: CloudConfigFile): Map<string, string> {
   const read = readYaml(text);
   const content = 'content' in read ? (read.content ?? {}) : undefined;
   if (typeof content !== 'object' || content === null || Array.isArray(content))
     throw new CloudConfigError(`${path}: no YAML mapping, expected the names of variables and their values`);
-  const unknown = Object.keys(content).filter((name) => !names.has(name));
-  if (unknown.length > 0) {
-    const shown = unknown.map((name) => JSON.stringify(name)).join(', ');
-    throw new CloudConfigError(`${path}: unknown ${shown}, expected ${expected}`);
-  }
   const nested = Object.entries(content).find(([, value]) => typeof value !== 'string');
   if (nested !== undefined)
     throw new CloudConfigError(`${path}: ${nested[0]}: a wrong value (not shown), expected one value`);

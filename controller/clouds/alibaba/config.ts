@@ -76,7 +76,6 @@ const withoutMeaning = [
   'routeReconcileBatchSize',
   'nodeReconcileBatchSize',
 ];
-const names: ReadonlySet<string> = new Set();
 
 /**
  * The configuration from the classic controller's file (`Global`, in YAML or JSON, whose keys are in Base64) and its
@@ -94,7 +93,6 @@ export async function readConfig(
   const variables = readVariables({
     cloud: 'alibaba',
     file: undefined,
-    names,
     expected: '',
     readText,
     env: { ...env, ...said.values },

@@ -1,5 +1,4 @@
-import { isCloudError } from '../../../common/cloud-error.ts';
-import { createChecks } from '../checks.ts';
+import { createChecks, createNothing } from '../checks.ts';
 import type { CheckResult } from '../cloud.ts';
 import { balancersPath, regionOf } from './balancers.ts';
 import type { DigitalOceanClient } from './client.ts';
@@ -9,10 +8,7 @@ import { dropletsPath } from './droplets.ts';
 
 const onePage = [['per_page', '1']] as const;
 
-/**
- * Each read that is needed. That the token may write load balancers is proved by a create that lacks everything: a
- * token without that right is refused before the API looks at what is sent.
- */
+/** Each read that is needed, and that the token may write load balancers. */
 export async function checkDigitalOcean(
   config: DigitalOceanConfig,
   client: DigitalOceanClient,
@@ -34,21 +30,14 @@ export async function checkDigitalOcean(
     if (region === undefined && vpc === undefined) throw new Error('not known where load balancers are to be made');
     return region ?? 'that of the VPC';
   });
-  await prove(
-    { name: 'load balancers', neededFor },
-    'the token needs load_balancer:read and certificate:read',
-    async () => {
-      await read(balancersPath);
-      await read(certificatesPath);
-      return 'and certificates: read';
-    },
-  );
-  await prove({ name: 'writing', neededFor }, 'the token needs load_balancer:create, :update and :delete', async () => {
-    const nothing = { method: 'POST', path: balancersPath, body: {}, permit: () => {}, signal } as const;
-    await client.call(nothing).catch((error: unknown) => {
-      if (!isCloudError(error) || !['Invalid', 'QuotaExceeded'].includes(error.kind)) throw error;
-    });
-    return 'the token may write';
+  const rights = 'the token needs load_balancer:read and certificate:read';
+  await prove({ name: 'load balancers', neededFor }, rights, async () => {
+    await read(balancersPath);
+    await read(certificatesPath);
+    return 'and certificates: read';
   });
+  await prove({ name: 'writing', neededFor }, 'the token needs load_balancer:create, :update and :delete', () =>
+    createNothing(client, balancersPath, signal),
+  );
   return results;
 }

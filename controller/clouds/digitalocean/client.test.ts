@@ -1,26 +1,27 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { silentLog } from '../../../common/process/log.ts';
 import { failureOf } from '../../../common/testing/cloud-failure.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
 import { createFakeDigitalOcean, token } from '../../../test/clouds/digitalocean/fake/fake-digitalocean.ts';
 import type { FakeCall } from '../../../test/clouds/fake-http.ts';
 import type { CloudCall } from '../cloud.ts';
-import { createRateLimiter } from '../rate-limiter.ts';
-import { createClient } from './client.ts';
+import { openClient } from './client.ts';
 
 function setUp() {
   const clock = fakeClock();
   const fake = createFakeDigitalOcean(clock);
   const calls: CloudCall[] = [];
-  const client = createClient({
-    http: fake.http,
-    clock,
-    endpoint: 'http://do.test',
-    authorization: `Bearer ${token}`,
-    rateLimiter: createRateLimiter({ cloud: 'digitalocean', clock, random: () => 0.5 }),
-    onCall: (call) => void calls.push(call),
-    mutationTimeoutMs: 10_000,
-  });
+  const onCall = (call: CloudCall) => void calls.push(call);
+  const client = openClient(
+    { clock, random: () => 0.5, log: silentLog, env: {}, onCall },
+    {
+      endpoint: 'http://do.test',
+      authorization: `Bearer ${token}`,
+      limits: { perSecond: 10, burst: 10 },
+      wrapHttp: () => fake.http,
+    },
+  );
   return { clock, fake, client, calls };
 }
 const droplets = { path: '/v2/droplets' };

@@ -1,34 +1,22 @@
 import { CloudError, type CloudErrorKind, kindOfHttpStatus } from '../../../common/cloud-error.ts';
 import type { HttpAnswer } from '../../../common/process/http.ts';
 import type { AnswerFields } from '../answer-fields.ts';
-import { type ApiRequest, createJsonApi, type JsonApi, type JsonApiOptions, operationOf } from '../json-api.ts';
+import type { CloudContext } from '../cloud.ts';
+import { type ApiRequest, type OpenedApiOptions, openJsonApi, operationOf } from '../json-api.ts';
 import { unlessNotFound } from '../not-found.ts';
 import { unchangedList } from '../pages.ts';
+import { restMsOf } from '../retry-after.ts';
 
 export const cloud = 'digitalocean';
 
-/** Calls to one account. */
-export interface DigitalOceanClient extends JsonApi {
-  /** Every item of a collection: complete, or throws. One call for 200 items. Reads only. */
-  list(request: ApiRequest, collection: string): Promise<readonly AnswerFields[]>;
-  /** The object of that name in the answer; undefined where the API says that it does not exist. Reads only. */
-  get(request: ApiRequest, name: string): Promise<AnswerFields | undefined>;
-}
+export type DigitalOceanClient = ReturnType<typeof openClient>;
 
-const timeoutMs = 15_000;
 /** The most that a page holds. */
 const perPage = 200;
-/** Calls come back all the time, so the moment of a full recovery, which the header tells, is too far away. */
-const longestRestMs = 60_000;
 
-export function createClient(options: Omit<JsonApiOptions, 'cloud' | 'errorOf' | 'timeoutMs'>): DigitalOceanClient {
-  const { clock } = options;
-  const api = createJsonApi({
-    ...options,
-    cloud,
-    timeoutMs,
-    errorOf: (operation, answer) => errorOf(operation, answer, clock.now()),
-  });
+/** Calls to one account. Makes no call by itself. */
+export function openClient(context: CloudContext, options: Omit<OpenedApiOptions, 'cloud' | 'errorOf'>) {
+  const api = openJsonApi(context, { ...options, cloud, errorOf });
 
   /**
    * Undefined: something came or went while the pages were read, so what moved to a page that had been read is missing.
@@ -53,14 +41,16 @@ export function createClient(options: Omit<JsonApiOptions, 'cloud' | 'errorOf' |
 
   return {
     ...api,
-    list: (request, collection) =>
+    /** Every item of a collection: complete, or throws. One call for 200 items. Reads only. */
+    list: (request: ApiRequest, collection: string) =>
       unchangedList({ cloud, operation: operationOf(request) }, () => tryList(request, collection)),
-    get: async (request, name) => (await unlessNotFound(api.call(request)))?.object(name),
+    /** The object of that name; undefined where the API says that it does not exist. Reads only. */
+    get: async (request: ApiRequest, name: string) => (await unlessNotFound(api.call(request)))?.object(name),
   };
 }
 
 /** An answer that is no success. @param nowMs Unix time */
-export function errorOf(operation: string, answer: HttpAnswer, nowMs: number): CloudError {
+function errorOf(operation: string, answer: HttpAnswer, nowMs: number): CloudError {
   const { id, message } = readError(answer.text);
   const kind = kindOf(answer.status, id, message);
   return new CloudError({
@@ -68,7 +58,7 @@ export function errorOf(operation: string, answer: HttpAnswer, nowMs: number): C
     cloud,
     operation,
     message: [String(answer.status), id, message].filter((part) => part !== '').join(' '),
-    retryAfterMs: kind === 'Throttled' ? restMs(answer, nowMs) : undefined,
+    retryAfterMs: kind === 'Throttled' ? restMsOf(answer, nowMs) : undefined,
   });
 }
 
@@ -91,12 +81,4 @@ function readError(text: string): { readonly id: string; readonly message: strin
     // A proxy's page, or a body that was cut: the status says enough.
   }
   return { id: '', message: '' };
-}
-
-/** `retry-after` where it is told, otherwise until a call comes back: `ratelimit-reset` is Unix time. */
-function restMs(answer: HttpAnswer, nowMs: number): number | undefined {
-  const after = Number(answer.header('retry-after') ?? Number.NaN) * 1000;
-  const reset = Number(answer.header('ratelimit-reset') ?? Number.NaN) * 1000 - nowMs;
-  const ms = Number.isFinite(after) ? after : reset;
-  return Number.isFinite(ms) ? Math.min(Math.max(ms, 1000), longestRestMs) : undefined;
 }

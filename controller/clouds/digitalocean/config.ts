@@ -1,42 +1,12 @@
 import type { CloudConfigFile } from '../cloud.ts';
 import { type ReadText, readVariables } from '../variables.ts';
 
-/** What the variables of the classic controller say. */
-export interface DigitalOceanConfig {
-  /** Without a slash at the end, and without `/v2`. */
-  readonly endpoint: string;
-  readonly token: string;
-  /** Of the load balancers. Undefined: that of the VPC. */
-  readonly region: string | undefined;
-  /** UUID of the VPC of the nodes and load balancers. */
-  readonly vpc: string | undefined;
-  /** Load balancers are tagged `k8s:<id>` when they are made. */
-  readonly clusterId: string | undefined;
-  /** Of load balancers whose Service names none. */
-  readonly defaultType: string;
-  /** Calls a second. */
-  readonly callsPerSecond: number;
-  /** Every file that was read but for the cloud config itself. */
-  readonly files: readonly string[];
-  /** For the log. */
-  readonly warnings: readonly string[];
-}
+export type DigitalOceanConfig = Exclude<Awaited<ReturnType<typeof readConfig>>, { readonly reportOnly: string }>;
 
 /** That of the classic controller, and that of the command-line tool. */
 const tokens = ['DO_ACCESS_TOKEN', 'DIGITALOCEAN_ACCESS_TOKEN'] as const;
 const withoutMeaning = ['DEBUG_ADDR', 'METRICS_ADDR'];
 const firewall = ['PUBLIC_ACCESS_FIREWALL_NAME', 'PUBLIC_ACCESS_FIREWALL_TAGS'];
-const names: ReadonlySet<string> = new Set([
-  ...tokens.flatMap((name) => [name, `${name}_FILE`]),
-  'DO_OVERRIDE_URL',
-  'DO_CLUSTER_ID',
-  'DO_CLUSTER_VPC_ID',
-  'DO_API_RATE_LIMIT_QPS',
-  'REGION',
-  'DEFAULT_LB_TYPE',
-  ...withoutMeaning,
-  ...firewall,
-]);
 export const types = ['REGIONAL', 'REGIONAL_NETWORK'] as const;
 export const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** An account has 5,000 calls an hour, which others use, too. */
@@ -53,9 +23,9 @@ export async function readConfig(
   file: CloudConfigFile | undefined,
   env: Readonly<Record<string, string | undefined>>,
   readText: ReadText,
-): Promise<DigitalOceanConfig | { readonly reportOnly: string }> {
+) {
   const expected = 'variables of the digitalocean-cloud-controller-manager (DO_ACCESS_TOKEN, ...)';
-  const variables = readVariables({ cloud: 'digitalocean', file, env, names, expected, readText });
+  const variables = readVariables({ cloud: 'digitalocean', file, env, expected, readText });
   const { text, matching, url, secret, wrong, files } = variables;
 
   const given = await Promise.all(tokens.map(secret));
@@ -67,13 +37,18 @@ export async function readConfig(
   const vpc = matching('DO_CLUSTER_VPC_ID', uuid, 'the UUID of a VPC');
   const isNowhere = region === undefined && vpc === undefined;
   const config = {
+    /** Without a slash at the end, and without `/v2`. */
     endpoint: url('DO_OVERRIDE_URL', 'https://api.digitalocean.com'),
+    /** Of the load balancers. Undefined: that of the VPC. */
     region,
+    /** Of the nodes and load balancers. */
     vpc,
-    // What a tag may hold.
+    /** Load balancers are tagged `k8s:<id>` when they are made: what a tag may hold. */
     clusterId: matching('DO_CLUSTER_ID', /^[\w:-]{1,251}$/, "letters, digits, '-', '_' and ':'"),
+    /** Of load balancers whose Service names none. */
     defaultType: matching('DEFAULT_LB_TYPE', new RegExp(`^(${types.join('|')})$`), types.join(' or ')) ?? types[0],
     callsPerSecond: calls === undefined ? defaultCallsPerSecond : Number(calls),
+    /** Every file that was read but for the cloud config itself. */
     files,
     warnings: [
       ...withoutMeaning.filter((name) => text(name) !== undefined).map((name) => `${name} has no meaning here`),

@@ -1,12 +1,10 @@
 import { digitalocean } from '../../../common/provider-id/digitalocean.ts';
 import type { CloudIdentity, OpenedCloud } from '../cloud.ts';
 import { type CloudParts, configuredModule } from '../configured-module.ts';
-import { openConnections } from '../connections.ts';
 import { createLookups, targetBy } from '../lookups.ts';
 import { createMachineReader } from '../machines.ts';
-import { createRateLimiter } from '../rate-limiter.ts';
 import { checkDigitalOcean } from './check.ts';
-import { cloud, createClient } from './client.ts';
+import { cloud, openClient } from './client.ts';
 import { type DigitalOceanConfig, readConfig } from './config.ts';
 import { createLoadBalancerDriver } from './driver.ts';
 import { createDroplets } from './droplets.ts';
@@ -14,24 +12,16 @@ import { createDroplets } from './droplets.ts';
 /** DigitalOcean: the droplets and load balancers of one account. Opening makes no call. */
 export const cloudModule = configuredModule(cloud, readConfig, openDigitalOcean);
 
-/** Up to so many droplets are asked for one by one; more, and all of the account are listed. */
-const listAbove = 2;
 /** The API takes 250 calls a minute, of which others make some, too. */
 const burst = 150;
 
 /** One account. Makes no call. */
 export function openDigitalOcean({ config, context, wrapHttp }: CloudParts<DigitalOceanConfig>): OpenedCloud {
-  const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
-  const { http, close } = openConnections(context, { wrapHttp });
-  const limits = { perSecond: config.callsPerSecond, burst };
-  const client = createClient({
-    http,
-    clock,
-    onCall,
+  const client = openClient(context, {
     endpoint: config.endpoint,
-    mutationTimeoutMs,
     authorization: `Bearer ${config.token}`,
-    rateLimiter: createRateLimiter({ cloud, clock, random, limits, onWait }),
+    limits: { perSecond: config.callsPerSecond, burst },
+    wrapHttp,
   });
   const hasPlace = config.region !== undefined || config.vpc !== undefined;
 
@@ -46,7 +36,6 @@ export function openDigitalOcean({ config, context, wrapHttp }: CloudParts<Digit
     identify,
     ...createLookups({
       cloud,
-      listAbove,
       targetOf,
       createReader: () => createMachineReader(cloud, [createDroplets(client)]),
     }),
@@ -54,7 +43,7 @@ export function openDigitalOcean({ config, context, wrapHttp }: CloudParts<Digit
     files: config.files,
     ping: async (signal) => void (await identify(signal)),
     check: (signal) => checkDigitalOcean(config, client, signal),
-    close,
+    close: client.close,
   };
 }
 

@@ -1,5 +1,4 @@
-import { isCloudError } from '../../../common/cloud-error.ts';
-import { createChecks } from '../checks.ts';
+import { createChecks, createNothing } from '../checks.ts';
 import type { CheckResult } from '../cloud.ts';
 import type { Machines } from '../machines.ts';
 import type { HetznerClient } from './client.ts';
@@ -13,10 +12,7 @@ export interface CheckParts {
   readonly network: Network | undefined;
 }
 
-/**
- * Each read that is needed. That the token may write is proved by a create that lacks everything: a token that only
- * reads is refused before the API looks at what is sent.
- */
+/** Each read that is needed, and that the token may write. */
 export async function checkHetzner(
   { config, client, robot, network }: CheckParts,
   signal: AbortSignal | undefined,
@@ -35,12 +31,8 @@ export async function checkHetzner(
     });
   if (!config.routes && !config.loadBalancers.enabled) return results;
   const neededFor = ['routes', 'load balancers'] as const;
-  await prove({ name: 'writing', neededFor }, 'expected a token that writes', async () => {
-    const nothing = { method: 'POST', path: '/load_balancers', body: {}, permit: () => {}, signal } as const;
-    await client.call(nothing).catch((error: unknown) => {
-      if (!isCloudError(error) || !['Invalid', 'QuotaExceeded'].includes(error.kind)) throw error;
-    });
-    return 'the token may write';
-  });
+  await prove({ name: 'writing', neededFor }, 'expected a token that writes', () =>
+    createNothing(client, '/load_balancers', signal),
+  );
   return results;
 }

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { silentLog } from '../../../common/process/log.ts';
 import { failureOf } from '../../../common/testing/cloud-failure.ts';
 import { advanceDuring, type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
 import { createFakeHetzner, token } from '../../../test/clouds/hetzner/fake-hetzner.ts';
 import type { FakeHetzner } from '../../../test/clouds/hetzner/fake-project.ts';
 import type { CloudCall } from '../cloud.ts';
-import { actionOf, createClient, type HetznerClient } from './client.ts';
+import { actionOf, type HetznerClient, openClient } from './client.ts';
 import { refusalOf } from './fault.ts';
 
 interface Parts {
@@ -20,15 +21,16 @@ function open(): Parts {
   const clock = fakeClock();
   const fake = createFakeHetzner(clock);
   const calls: CloudCall[] = [];
-  const client = createClient({
-    http: fake.http,
-    clock,
-    endpoint: 'http://hetzner.test/v1',
-    authorization: `Bearer ${token}`,
-    mutationTimeoutMs: 5000,
-    onCall: (call) => calls.push(call),
-    rateLimiter: { run: (_, call) => call() },
-  });
+  const onCall = (call: CloudCall) => void calls.push(call);
+  const client = openClient(
+    { clock, random: () => 0.5, log: silentLog, env: {}, mutationTimeoutMs: 5000, onCall },
+    {
+      endpoint: 'http://hetzner.test/v1',
+      authorization: `Bearer ${token}`,
+      limits: { perSecond: 1000, burst: 1000 },
+      wrapHttp: () => fake.http,
+    },
+  );
   return { clock, fake, client, calls };
 }
 
@@ -130,12 +132,12 @@ describe('calling the API of Hetzner Cloud', () => {
   }
 
   it('rests until the limit recovers, and a minute at the most', async () => {
-    const { fake, client, clock } = open();
     for (const [leftSeconds, expectedMs] of [
       [20, 20_000],
       [3000, 60_000],
       [-5, 1000],
     ] as const) {
+      const { fake, client, clock } = open();
       const headers = { 'ratelimit-reset': String(clock.now() / 1000 + leftSeconds) };
       const body = { error: { code: 'rate_limit_exceeded', message: 'limit of 3600 requests per hour reached' } };
       fake.fault = () => ({ status: 429, headers, body });

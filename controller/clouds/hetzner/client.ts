@@ -2,25 +2,14 @@ import { CloudError } from '../../../common/cloud-error.ts';
 import { restOrAbort } from '../../../common/process/until.ts';
 import type { OperationState } from '../../engine/resource.ts';
 import type { AnswerFields } from '../answer-fields.ts';
-import { type ApiRequest, createJsonApi, type JsonApi, type JsonApiOptions, operationOf } from '../json-api.ts';
+import type { CloudContext } from '../cloud.ts';
+import { type ApiRequest, type OpenedApiOptions, openJsonApi, operationOf } from '../json-api.ts';
 import { unchangedList } from '../pages.ts';
 import { chunks } from '../parallel.ts';
 import { cloud, errorOf, errorOfAction } from './fault.ts';
 
-/** Calls to one project. */
-export interface HetznerClient extends JsonApi {
-  /**
-   * Every item of a collection: complete, or throws. A page more than its items need, where they need several. Reads
-   * only.
-   */
-  list(request: ApiRequest, collection: string): Promise<readonly AnswerFields[]>;
-  /** States of these actions, in one call for fifty of them. One that the API does not show is not in the answer. */
-  actions(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, OperationState>>;
-  /** Resolves when the action has succeeded. Throws its CloudError when it has failed, `Timeout` after a minute. */
-  finished(action: string, signal?: AbortSignal): Promise<void>;
-}
+export type HetznerClient = ReturnType<typeof openClient>;
 
-const timeoutMs = 15_000;
 /** The most that a page holds. */
 const perPage = 50;
 /** Most actions end within two seconds; one that hangs shall not use up the calls of an hour. */
@@ -32,14 +21,10 @@ export function actionOf(answer: AnswerFields): string | undefined {
   return answer.optionalObject('action')?.id('id');
 }
 
-export function createClient(options: Omit<JsonApiOptions, 'cloud' | 'errorOf' | 'timeoutMs'>): HetznerClient {
-  const { clock } = options;
-  const api = createJsonApi({
-    ...options,
-    cloud,
-    timeoutMs,
-    errorOf: (operation, answer) => errorOf(operation, answer, clock.now()),
-  });
+/** Calls to one project. Makes no call by itself. */
+export function openClient(context: CloudContext, options: Omit<OpenedApiOptions, 'cloud' | 'errorOf'>) {
+  const { clock } = context;
+  const api = openJsonApi(context, { ...options, cloud, errorOf });
 
   async function pageOf(request: ApiRequest, collection: string, sort: string, page: number) {
     const paging = Object.entries({ sort, page: String(page), per_page: String(perPage) });
@@ -58,8 +43,7 @@ export function createClient(options: Omit<JsonApiOptions, 'cloud' | 'errorOf' |
       // What comes meanwhile has a higher id, so it is on a page that is still to be read.
       const read = await pageOf(request, collection, 'id:asc', page);
       for (const item of read.items) items.set(item.number('id'), item);
-      if (read.next !== undefined && read.next <= page)
-        throw unavailable(request, `next_page: ${read.next}, expected more than ${page}`);
+      if (read.next !== undefined && read.next <= page) throw read.pagination.wrong('next_page', `more than ${page}`);
       if (read.next !== undefined) {
         page = read.next;
         continue;
@@ -70,6 +54,7 @@ export function createClient(options: Omit<JsonApiOptions, 'cloud' | 'errorOf' |
     }
   }
 
+  /** States of these actions, in one call for fifty of them. One that the API does not show is not in the answer. */
   async function actions(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, OperationState>> {
     const states = new Map<string, OperationState>();
     for (const some of chunks(ids, perPage)) {
@@ -82,10 +67,15 @@ export function createClient(options: Omit<JsonApiOptions, 'cloud' | 'errorOf' |
 
   return {
     ...api,
-    list: (request, collection) =>
+    /**
+     * Every item of a collection: complete, or throws. A page more than its items need, where they need several. Reads
+     * only.
+     */
+    list: (request: ApiRequest, collection: string) =>
       unchangedList({ cloud, operation: operationOf(request) }, () => tryList(request, collection)),
     actions,
-    async finished(action, signal) {
+    /** Resolves when the action has succeeded. Throws its CloudError when it has failed, `Timeout` after a minute. */
+    async finished(action: string, signal?: AbortSignal): Promise<void> {
       const startedAt = clock.monotonic();
       for (let ms = firstPollMs; ; ms = Math.min(ms * 1.5, lastPollMs)) {
         if (clock.monotonic() - startedAt >= longestActionMs) {
@@ -108,8 +98,4 @@ function stateOf(action: AnswerFields): OperationState {
   const error = action.optionalObject('error');
   const code = error?.optionalText('code') ?? 'action_failed';
   return errorOfAction(action.text('command'), code, error?.optionalText('message') ?? '');
-}
-
-function unavailable(request: Pick<ApiRequest, 'method' | 'path'>, message: string): CloudError {
-  return new CloudError({ kind: 'Unavailable', cloud, operation: operationOf(request), message });
 }

@@ -1,34 +1,7 @@
 import type { CloudConfigFile } from '../cloud.ts';
 import { type ReadText, readVariables } from '../variables.ts';
 
-/** What the variables of the classic controller say, complete with their defaults. */
-export interface HetznerConfig {
-  /** Without a slash at the end. */
-  readonly endpoint: string;
-  readonly token: string;
-  /** A name for the project, where several are served that have no network. */
-  readonly project: string | undefined;
-  /** Name or id. Undefined: no private addresses and no routes. */
-  readonly network: string | undefined;
-  /** Pod routes are kept in the network. */
-  readonly routes: boolean;
-  readonly families: { readonly ipv4: boolean; readonly ipv6: boolean };
-  /** Nodes get a zone. */
-  readonly zones: boolean;
-  /** Dedicated servers. Undefined: they are not served. */
-  readonly robot: { readonly endpoint: string; readonly user: string; readonly password: string } | undefined;
-  readonly loadBalancers: {
-    readonly enabled: boolean;
-    /**
-     * Of annotations that a Service does not have, by their names without `load-balancer.hetzner.cloud/`; not checked.
-     */
-    readonly defaults: ReadonlyMap<string, string>;
-  };
-  /** Every file that was read but for the cloud config itself. */
-  readonly files: readonly string[];
-  /** For the log. */
-  readonly warnings: readonly string[];
-}
+export type HetznerConfig = Exclude<Awaited<ReturnType<typeof readConfig>>, { readonly reportOnly: string }>;
 
 const secrets = ['HCLOUD_TOKEN', 'ROBOT_USER', 'ROBOT_PASSWORD'];
 const loadBalancerPrefix = 'HCLOUD_LOAD_BALANCERS_';
@@ -59,20 +32,6 @@ const withoutMeaning = [
   'ROBOT_RATE_LIMIT_WAIT_TIME',
   'ROBOT_FORWARD_INTERNAL_IPS',
 ];
-const names: ReadonlySet<string> = new Set([
-  ...secrets.flatMap((name) => [name, `${name}_FILE`]),
-  'HCLOUD_ENDPOINT',
-  'HCLOUD_NETWORK',
-  'HCLOUD_NETWORK_ROUTES_ENABLED',
-  'HCLOUD_INSTANCES_ADDRESS_FAMILY',
-  'HCLOUD_INSTANCES_ZONE_LABEL_ENABLED',
-  'HCLOUD_LOAD_BALANCERS_ENABLED',
-  'ROBOT_ENABLED',
-  'ROBOT_ENDPOINT',
-  ...loadBalancerDefaults.map((name) => loadBalancerPrefix + name),
-  ...withoutMeaning,
-  'MOORING_HETZNER_PROJECT',
-]);
 
 /**
  * The configuration from the classic controller's environment variables and from a YAML file whose keys are the names
@@ -85,9 +44,9 @@ export async function readConfig(
   file: CloudConfigFile | undefined,
   env: Readonly<Record<string, string | undefined>>,
   readText: ReadText,
-): Promise<HetznerConfig | { readonly reportOnly: string }> {
+) {
   const expected = 'variables of the hcloud-cloud-controller-manager (HCLOUD_TOKEN, ...)';
-  const variables = readVariables({ cloud: 'hetzner', file, env, names, expected, readText });
+  const variables = readVariables({ cloud: 'hetzner', file, env, expected, readText });
   const { text, flag, url, secret, wrong, files } = variables;
 
   const [token, user, password] = await Promise.all(secrets.map(secret));
@@ -96,6 +55,7 @@ export async function readConfig(
     wrong('HCLOUD_INSTANCES_ADDRESS_FAMILY', 'ipv4, ipv6 or dualstack', undefined);
   const network = text('HCLOUD_NETWORK');
   const withRobot = flag('ROBOT_ENABLED', false);
+  const robotEndpoint = url('ROBOT_ENDPOINT', 'https://robot-ws.your-server.de');
   const routes = flag('HCLOUD_NETWORK_ROUTES_ENABLED', network !== undefined);
   if (routes && network === undefined)
     wrong('HCLOUD_NETWORK_ROUTES_ENABLED', 'HCLOUD_NETWORK beside it, or false', undefined);
@@ -106,19 +66,27 @@ export async function readConfig(
   if (project !== undefined && !/^[A-Za-z0-9._-]+$/.test(project))
     wrong('MOORING_HETZNER_PROJECT', "a name of letters, digits, '.', '_' and '-'", undefined);
   const config = {
+    /** Without a slash at the end. */
     endpoint: url('HCLOUD_ENDPOINT', 'https://api.hetzner.cloud/v1'),
+    /** A name for the project, where several are served that have no network. */
     project,
+    /** Name or id. Undefined: no private addresses and no routes. */
     network,
+    /** Pod routes are kept in the network. */
     routes,
+    /** Every file that was read but for the cloud config itself. */
     files,
     families: { ipv4: family !== 'ipv6', ipv6: family !== 'ipv4' },
+    /** Nodes get a zone. */
     zones: flag('HCLOUD_INSTANCES_ZONE_LABEL_ENABLED', true),
+    /** Dedicated servers. Undefined: they are not served. */
     robot:
       withRobot && user !== undefined && password !== undefined
-        ? { endpoint: url('ROBOT_ENDPOINT', 'https://robot-ws.your-server.de'), user, password }
+        ? { endpoint: robotEndpoint, user, password }
         : undefined,
     loadBalancers: {
       enabled: flag('HCLOUD_LOAD_BALANCERS_ENABLED', true),
+      /** Of annotations that a Service does not have, by their names without the prefix; not checked. */
       defaults: new Map(loadBalancerDefaults.flatMap((name) => defaultOf(name, text(loadBalancerPrefix + name)))),
     },
     warnings: [

@@ -1,5 +1,6 @@
 import { CloudError, type CloudErrorKind, kindOfHttpStatus } from '../../../common/cloud-error.ts';
 import type { HttpAnswer } from '../../../common/process/http.ts';
+import { restMsOf } from '../retry-after.ts';
 
 export const cloud = 'hetzner';
 
@@ -42,12 +43,6 @@ const kinds: Readonly<Record<string, CloudErrorKind>> = {
   robot_unavailable: 'Unavailable',
 };
 
-/**
- * Of 3,600 calls an hour one comes back every second, so the time of a full recovery, which the header tells, is far
- * too long.
- */
-const longestRestMs = 60_000;
-
 /** What the API said, of an error that is its answer. */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (!(error instanceof CloudError)) return undefined;
@@ -67,7 +62,7 @@ export function errorOf(operation: string, answer: HttpAnswer, nowMs: number): C
     cloud,
     operation,
     message: [String(status), code, message].filter((part) => part !== '').join(' '),
-    retryAfterMs: kind === 'Throttled' ? restMs(answer, nowMs) : undefined,
+    retryAfterMs: kind === 'Throttled' ? restMsOf(answer, nowMs) : undefined,
     cause: { status, code, message } satisfies Refusal,
   });
 }
@@ -86,10 +81,4 @@ function readError(text: string): { readonly code: string; readonly message: str
     // A proxy's page, or a body that was cut: the status says enough.
   }
   return { code: '', message: '' };
-}
-
-function restMs(answer: HttpAnswer, nowMs: number): number | undefined {
-  const resetSeconds = Number(answer.header('ratelimit-reset') ?? Number.NaN);
-  if (!Number.isFinite(resetSeconds)) return undefined;
-  return Math.min(Math.max(resetSeconds * 1000 - nowMs, 1000), longestRestMs);
 }

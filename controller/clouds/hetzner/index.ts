@@ -1,16 +1,16 @@
 import { hetzner } from '../../../common/provider-id/hetzner.ts';
-import { CloudConfigError, type InstanceRef, type OpenedCloud } from '../cloud.ts';
+import { CloudConfigError, type CloudContext, type InstanceRef, type OpenedCloud } from '../cloud.ts';
 import { type CloudParts, configuredModule } from '../configured-module.ts';
-import { openConnections } from '../connections.ts';
+import type { WrapHttp } from '../connections.ts';
+import { openJsonApi } from '../json-api.ts';
 import type { Target } from '../lookup-pass.ts';
 import { createLookups } from '../lookups.ts';
 import { createMachineReader } from '../machines.ts';
-import { createRateLimiter } from '../rate-limiter.ts';
 import type { CallLimits } from '../token-bucket.ts';
 import { checkHetzner } from './check.ts';
-import { createClient } from './client.ts';
+import { openClient } from './client.ts';
 import { type HetznerConfig, readConfig } from './config.ts';
-import { cloud } from './fault.ts';
+import { cloud, errorOf } from './fault.ts';
 import { checkDefaults, createLoadBalancerDriver } from './load-balancers/driver.ts';
 import { settingsOf } from './load-balancers/settings.ts';
 import { createNetwork } from './network.ts';
@@ -23,8 +23,6 @@ export const cloudModule = configuredModule(cloud, readWithDefaults, openHetzner
   nodeLabels: (annotations) => settingsOf(annotations, new Map()).nodeLabels,
 });
 
-/** Up to so many servers are asked for one by one; more, and all of the project are listed. */
-const listAbove = 2;
 /** A project has 3,600 calls an hour, which others use, too; the robot has 200 lists an hour. */
 const cloudLimits: CallLimits = { perSecond: 1, burst: 1800 };
 const robotLimits: CallLimits = { perSecond: 0.1, burst: 100 };
@@ -38,16 +36,12 @@ async function readWithDefaults(...input: Parameters<typeof readConfig>): Return
 
 /** One project. Makes no call. */
 export function openHetzner({ config, context, wrapHttp }: CloudParts<HetznerConfig>): OpenedCloud {
-  const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
-  const { http, close } = openConnections(context, { wrapHttp });
-  const clientAt = (endpoint: string, authorization: string, limits: CallLimits) => {
-    const rateLimiter = createRateLimiter({ cloud, clock, random, limits, onWait });
-    return createClient({ http, clock, rateLimiter, onCall, endpoint, authorization, mutationTimeoutMs });
-  };
-  const client = clientAt(config.endpoint, `Bearer ${config.token}`, cloudLimits);
+  const { clock } = context;
+  const { endpoint, token } = config;
+  const client = openClient(context, { endpoint, authorization: `Bearer ${token}`, limits: cloudLimits, wrapHttp });
   const network = config.network === undefined ? undefined : createNetwork(client, config.network);
-  const robotClient = config.robot && clientAt(config.robot.endpoint, basic(config.robot), robotLimits);
-  const robot = robotClient && createRobot(robotClient, clock, config);
+  const robotApi = config.robot && openRobotApi(context, config.robot, wrapHttp);
+  const robot = robotApi && createRobot(robotApi, clock, config);
   const targetOf = (ref: InstanceRef) => targetIn(robot !== undefined, ref);
   const serverIdOf = (providerID: string) => {
     const target = targetOf({ by: 'providerID', providerID });
@@ -69,7 +63,6 @@ export function openHetzner({ config, context, wrapHttp }: CloudParts<HetznerCon
     },
     ...createLookups({
       cloud,
-      listAbove,
       targetOf,
       createReader() {
         const servers = createServers({ client, config, network, visibility });
@@ -91,7 +84,10 @@ export function openHetzner({ config, context, wrapHttp }: CloudParts<HetznerCon
       await robot?.all([], signal);
     },
     check: (signal) => checkHetzner({ config, client, robot, network }, signal),
-    close,
+    close() {
+      client.close();
+      robotApi?.close();
+    },
   };
 }
 
@@ -103,6 +99,11 @@ function targetIn(withRobot: boolean, ref: InstanceRef): Target {
   return { ask: 'nothing', problem: `${ref.providerID} is a dedicated server, and ROBOT_ENABLED is not true` };
 }
 
-function basic({ user, password }: { readonly user: string; readonly password: string }): string {
-  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+function openRobotApi(
+  context: CloudContext,
+  { endpoint, user, password }: NonNullable<HetznerConfig['robot']>,
+  wrapHttp: WrapHttp | undefined,
+) {
+  const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+  return openJsonApi(context, { cloud, endpoint, authorization, limits: robotLimits, wrapHttp, errorOf });
 }

@@ -1,5 +1,6 @@
-import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import { CloudError } from '../../../common/cloud-error.ts';
 import type { AnswerFields } from '../answer-fields.ts';
+import { unlessNotFound } from '../not-found.ts';
 import type { HetznerClient } from './client.ts';
 import { cloud } from './fault.ts';
 
@@ -22,12 +23,9 @@ export function createNetwork(client: HetznerClient, nameOrId: string): Network 
 
   async function find(signal: AbortSignal | undefined): Promise<string> {
     if (/^[1-9]\d*$/.test(nameOrId)) {
-      try {
-        return (await byId(nameOrId, signal)).id('id');
-      } catch (error) {
-        // A network may have digits for a name.
-        if (!isCloudError(error) || error.kind !== 'NotFound') throw error;
-      }
+      // A network may have digits for a name.
+      const network = await unlessNotFound(byId(nameOrId, signal));
+      if (network !== undefined) return network.id('id');
     }
     const [network] = await client.list({ path: '/networks', query: [['name', nameOrId]], signal }, 'networks');
     if (network !== undefined) return network.id('id');

@@ -5,6 +5,7 @@ import { hetzner } from '../../../common/provider-id/hetzner.ts';
 import { type AnswerFields, answerFields } from '../answer-fields.ts';
 import type { JsonApi } from '../json-api.ts';
 import { type Machines, readable, type Seen } from '../machines.ts';
+import { unlessNotFound } from '../not-found.ts';
 import { inParallel } from '../parallel.ts';
 import type { HetznerConfig } from './config.ts';
 import { cloud, refusalOf } from './fault.ts';
@@ -57,7 +58,7 @@ export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig
 
   async function readAll(signal: AbortSignal | undefined): Promise<readonly AnswerFields[]> {
     // An account without a server answers 404.
-    const answer = await ask('/server', signal).catch(insteadOf('NotFound', []));
+    const answer = (await unlessNotFound(ask('/server', signal))) ?? [];
     const items = objectAt('GET /server', { servers: answer }).objects('servers');
     return items.map((item) => item.object('server'));
   }
@@ -79,7 +80,7 @@ export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig
     const holdsMs = known?.power === 'stopped' ? stoppedMs : Math.max(powerMs, powers.size * powerMsPerServer);
     if (known && at - known.at < holdsMs) return known.power;
     // A server without this option answers 404.
-    const answer = await ask(`/reset/${number}`, signal).catch(insteadOf('NotFound', { reset: {} }));
+    const answer = (await unlessNotFound(ask(`/reset/${number}`, signal))) ?? { reset: {} };
     const status = objectAt('GET /reset/{id}', answer).object('reset').optionalText('operating_status');
     const power = status === 'shut off' ? 'stopped' : 'running';
     powers.set(number, { at, power });
@@ -167,14 +168,5 @@ export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig
 
 /** The robot's NOT_FOUND is about the path, and proves nothing about a server, as SERVER_NOT_FOUND does. */
 function withoutGeneralNotFound(error: unknown): unknown {
-  if (!isCloudError(error) || refusalOf(error)?.code !== 'not_found') return error;
-  const { operation, message } = error;
-  return new CloudError({ kind: 'Unavailable', cloud, operation, message, cause: error });
-}
-
-function insteadOf<Value>(kind: CloudError['kind'], value: Value): (error: unknown) => Value {
-  return (error) => {
-    if (isCloudError(error) && error.kind === kind) return value;
-    throw error;
-  };
+  return isCloudError(error) && refusalOf(error)?.code === 'not_found' ? error.with({ kind: 'Unavailable' }) : error;
 }

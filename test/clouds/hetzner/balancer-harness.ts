@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { type Http, HttpFailure } from '../../../common/process/http.ts';
+import { silentLog } from '../../../common/process/log.ts';
 import { type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
-import { createClient } from '../../../controller/clouds/hetzner/client.ts';
+import { openClient } from '../../../controller/clouds/hetzner/client.ts';
 import { createLoadBalancerDriver } from '../../../controller/clouds/hetzner/load-balancers/driver.ts';
 import { marked } from '../../../controller/clouds/hetzner/load-balancers/labels.ts';
 import type { DesireInput, LoadBalancerDriver } from '../../../controller/clouds/load-balancer-driver.ts';
@@ -12,7 +13,6 @@ import type {
   NodeLabel,
 } from '../../../controller/clouds/load-balancers.ts';
 import { WithheldError } from '../../../controller/clouds/permit.ts';
-import { createRateLimiter } from '../../../controller/clouds/rate-limiter.ts';
 import { createEngine, type Engine } from '../../../controller/engine/engine.ts';
 import type { JournalState } from '../../../controller/engine/journal.ts';
 import type { Request, Result } from '../../../controller/engine/request.ts';
@@ -166,15 +166,15 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
     const alive = () => {
       if (mine !== epoch) throw new Crash();
     };
-    const client = createClient({
-      http: http(mine),
-      clock,
-      endpoint: 'http://hetzner.test/v1',
-      authorization: `Bearer ${token}`,
-      rateLimiter: createRateLimiter({ cloud: 'hetzner', clock, random: () => 0.5 }),
-      onCall: () => undefined,
-      mutationTimeoutMs: 10_000,
-    });
+    const client = openClient(
+      { clock, random: () => 0.5, log: silentLog, env: {}, onCall: () => undefined },
+      {
+        endpoint: 'http://hetzner.test/v1',
+        authorization: `Bearer ${token}`,
+        limits: { perSecond: 1000, burst: 1000 },
+        wrapHttp: () => http(mine),
+      },
+    );
     const driver = createLoadBalancerDriver({
       client,
       defaults: new Map(Object.entries({ location: 'fsn1', ...defaults })),

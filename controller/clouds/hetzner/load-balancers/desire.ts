@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
 import { hetzner } from '../../../../common/provider-id/hetzner.ts';
-import { type Found, nameOf, type Refusal, type ResourceName, type Want } from '../../../engine/resource.ts';
+import { type Desire, type Found, nameOf, type ResourceName, type Want } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
-import type { DesiredLoadBalancer, DesiredMember } from '../../load-balancers.ts';
+import type { DesiredLoadBalancer, DesiredMember, DesiredPort } from '../../load-balancers.ts';
+import { servedPorts, unsupported } from '../../served-ports.ts';
 import { withoutNewListeners } from '../../unkept-source-ranges.ts';
 import { prefix } from '../annotations.ts';
 import { type Balancer, kindNames, type Service, type Target, targetKey } from './balancer.ts';
@@ -23,11 +24,6 @@ export interface DesireOptions {
   readonly defaults: ReadonlyMap<string, string>;
   /** Id of the private network. Undefined: there is none, or it was not asked for yet. */
   networkId(): string | undefined;
-}
-
-interface Desire {
-  readonly wants: readonly Want[];
-  readonly refusals: readonly Refusal[];
 }
 
 const balancer: ResourceName = nameOf({ kind: kindNames.balancer, key: 'main' });
@@ -49,7 +45,8 @@ export function desireOf(input: DesireInput, { defaults, networkId }: DesireOpti
     spec: { name, marks, settings },
     summary: `load balancer ${name}`,
   };
-  const refusals: Refusal[] = [...unsupported(desired), ...settings.problems.map(unsupportedValue)];
+  const { served, refusals: unserved } = servedPorts(desired, true, ['TCP']);
+  const refusals = [...fieldsOf(desired).map(unsupported), ...unserved, ...settings.problems.map(unsupported)];
   // What cannot be read changes nothing, and nothing goes.
   if (settings.problems.length > 0) return { wants: standing(main, own()), refusals };
 
@@ -59,14 +56,14 @@ export function desireOf(input: DesireInput, { defaults, networkId }: DesireOpti
   if (place.is === 'nowhere') return { wants: [], refusals };
   const host = place.is === 'host' ? place.host : undefined;
   if (host === undefined && !settings.location && !settings.zone && held(kindNames.balancer).length === 0) {
-    refusals.push(unsupportedValue(`${prefix}location: missing, expected it or ${prefix}network-zone`));
+    refusals.push(unsupported(`${prefix}location: missing, expected it or ${prefix}network-zone`));
     return { wants: [{ ...main, leaveUnchanged: true }], refusals };
   }
   const network = host === undefined ? networkOf(settings, networkId()) : undefined;
   const isInNetwork = host ? host.body.networks.some((one) => one.network === networkId()) : network !== undefined;
   if (settings.usesPrivateIp && !isInNetwork) {
     const where = host ? `load balancer ${host.id} in the network of HCLOUD_NETWORK` : 'HCLOUD_NETWORK beside it';
-    refusals.push(unsupportedValue(`${prefix}use-private-ip: "true", expected ${where}`));
+    refusals.push(unsupported(`${prefix}use-private-ip: "true", expected ${where}`));
     return { wants: standing(main, own()), refusals };
   }
   const certificates = certificatesOf(settings, marks, found);
@@ -82,7 +79,7 @@ export function desireOf(input: DesireInput, { defaults, networkId }: DesireOpti
     ...(host ? useOf(host, main, marks) : [main]),
     ...certificates,
     ...(network ? [network] : []),
-    ...servicesOf(desired, settings, certificates.map(nameOf))
+    ...servicesOf(served, settings, certificates.map(nameOf))
       .filter(({ key }) => place.is === 'own' || place.mayAdd || ports.has(key))
       .map((want) => part(want, certificates.map(nameOf))),
     ...targetsOf(desired.members, settings.usesPrivateIp, held<Target>(kindNames.target), found).map((want) =>
@@ -103,11 +100,7 @@ function useOf({ id }: Found<Balancer>, { slot: _, ...main }: Want, marks: Marks
   ];
 }
 
-function unsupportedValue(message: string): Refusal {
-  return { reason: 'Unsupported', message };
-}
-
-function unsupported({ ports, sourceRanges, sessionAffinity, address }: DesiredLoadBalancer): Refusal[] {
+function fieldsOf({ sourceRanges, sessionAffinity, address }: DesiredLoadBalancer): string[] {
   const fields = [
     sourceRanges.length > 0 &&
       `spec.loadBalancerSourceRanges: ${sourceRanges.join(', ')}, expected none. Until then no port is added, ` +
@@ -115,17 +108,7 @@ function unsupported({ ports, sourceRanges, sessionAffinity, address }: DesiredL
     sessionAffinity && `spec.sessionAffinity: "ClientIP", expected "None", or ${prefix}http-sticky-sessions`,
     address && `spec.loadBalancerIP: ${JSON.stringify(address)}, expected none: the cloud chooses the address`,
   ];
-  const unserved = ports.filter(({ protocol, nodePort }) => protocol !== 'TCP' || nodePort === 0);
-  return [
-    ...fields.filter((one) => typeof one === 'string').map(unsupportedValue),
-    ...unserved.map(({ protocol, port }) => {
-      const expected = protocol === 'TCP' ? 'a node port' : 'TCP';
-      return {
-        ...unsupportedValue(`spec.ports: ${protocol} ${port}, expected ${expected}`),
-        ports: [{ port, protocol }],
-      };
-    }),
-  ];
+  return fields.filter((one) => typeof one === 'string');
 }
 
 /** Everything that is there, as it is. */
@@ -182,22 +165,20 @@ function networkOf({ privateIp, subnet }: Settings, network: string | undefined)
 }
 
 function servicesOf(
-  { ports }: DesiredLoadBalancer,
+  ports: readonly DesiredPort[],
   settings: Settings,
   names: readonly ResourceName[],
 ): Want<ServiceSpec>[] {
   // HTTP takes none.
   const certificates = names.length > 0 || settings.protocol === 'http' ? names : undefined;
-  return ports
-    .filter(({ protocol, nodePort }) => protocol === 'TCP' && nodePort !== 0)
-    .map(({ port, nodePort }) => ({
-      kind: kindNames.service,
-      key: String(port),
-      slot: `port {within} ${port}`,
-      summary: `port ${port}`,
-      spec: { port, body: settings.service(nodePort), certificates },
-      ports: [{ port, protocol: 'TCP' }],
-    }));
+  return ports.map(({ port, nodePort }) => ({
+    kind: kindNames.service,
+    key: String(port),
+    slot: `port {within} ${port}`,
+    summary: `port ${port}`,
+    spec: { port, body: settings.service(nodePort), certificates },
+    ports: [{ port, protocol: 'TCP' }],
+  }));
 }
 
 /** @param there the targets that stand */
