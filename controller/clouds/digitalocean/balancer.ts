@@ -4,7 +4,7 @@ import type { AnswerFields } from '../answer-fields.ts';
 import { timeIn } from '../answer-values.ts';
 import { canonical } from '../ip-address.ts';
 import type { ObservedMember } from '../load-balancers.ts';
-import { type Mark, parseName } from './names.ts';
+import { parseName } from './names.ts';
 
 /** Kinds of resources. Certificates are only used. */
 export const kindNames = { balancer: 'load balancer', certificate: 'certificate' } as const;
@@ -12,34 +12,13 @@ export const kindNames = { balancer: 'load balancer', certificate: 'certificate'
 /** The wire's own fields. */
 export type Json = { readonly [name: string]: unknown };
 
-/** A load balancer as the API shows it, as far as we read it. */
-export interface Balancer {
-  readonly id: string;
-  readonly name: string;
-  /** Undefined: its name is not of ours. */
-  readonly mark: Mark | undefined;
-  /** Milliseconds since 1970. */
-  readonly createdAtMs: number | undefined;
-  /** Slug. */
-  readonly region: string;
-  readonly addresses: readonly string[];
-  readonly droplets: readonly number[];
-  readonly members: readonly ObservedMember[];
-  /** Certificates of its rules. */
-  readonly certificates: readonly string[];
-  /** All that it is. */
-  readonly wire: Json;
-}
+export type Balancer = ReturnType<typeof foundBalancer>['body'];
+export type Certificate = ReturnType<typeof foundCertificate>['body'];
 
-export interface Certificate {
-  readonly id: string;
-  readonly name: string;
-}
-
-const statuses: Readonly<Record<string, Found['status']>> = { new: 'pending', active: 'ready', errored: 'failed' };
+const statuses = { new: 'pending', active: 'ready', errored: 'failed' } as const;
 
 /** @throws CloudError `Invalid` */
-export function foundBalancer(fields: AnswerFields): Found<Balancer> {
+export function foundBalancer(fields: AnswerFields) {
   const id = fields.text('id');
   const name = fields.text('name');
   const mark = parseName(name);
@@ -48,20 +27,23 @@ export function foundBalancer(fields: AnswerFields): Found<Balancer> {
     ip === undefined ? [] : canonical(ip),
   );
   const rules = fields.optionalObjects('forwarding_rules');
-  const status = statuses[fields.text('status')] ?? 'ready';
-  const body: Balancer = {
+  const status = statuses[fields.text('status') as keyof typeof statuses] ?? 'ready';
+  const body = {
     id,
     name,
+    /** Undefined: its name is not of ours. */
     mark,
     droplets,
     addresses,
+    /** All that it is. */
     wire: fields.json(),
     createdAtMs: timeIn(fields, 'created_at'),
-    // A global one has none.
+    /** Slug. A global one has none. */
     region: fields.optionalObject('region')?.optionalText('slug') ?? '',
-    members: droplets.map((each) => {
+    members: droplets.map((each): ObservedMember => {
       return { providerID: digitalocean.print({ instanceId: String(each) }), draining: false, healthy: undefined };
     }),
+    /** Of its rules. */
     certificates: rules.flatMap((rule) => rule.optionalText('certificate_id') ?? []),
   };
   return {
@@ -74,11 +56,17 @@ export function foundBalancer(fields: AnswerFields): Found<Balancer> {
     ...(mark?.isKept && { retained: true }),
     ...(status === 'pending' && { operation: id }),
     ...(addresses[0] !== undefined && { address: addresses[0] }),
-  };
+  } satisfies Found;
 }
 
 /** @throws CloudError `Invalid` */
-export function foundCertificate(fields: AnswerFields): Found<Certificate> {
+export function foundCertificate(fields: AnswerFields) {
   const body = { id: fields.text('id'), name: fields.text('name') };
-  return { kind: kindNames.certificate, id: body.id, status: 'ready', consentForAnyCluster: true, body };
+  return {
+    kind: kindNames.certificate,
+    id: body.id,
+    status: 'ready',
+    consentForAnyCluster: true,
+    body,
+  } satisfies Found;
 }

@@ -23,7 +23,6 @@ const settleMs = 5000;
 const pendingMs = 10_000;
 /** What a change has to send again, because what it leaves out becomes the default. */
 const kept = [
-  'size_unit',
   'type',
   'vpc_uuid',
   'subnet_uuid',
@@ -54,10 +53,7 @@ export function balancerKind(client: DigitalOceanClient, config: DigitalOceanCon
   let { region } = config;
 
   async function put(standing: Balancer, name: string, body: Json, { permit, signal }: Io) {
-    const size = body['size'] === undefined ? {} : { size_unit: undefined };
-    const { tag, ...rest }: Json = { ...wholeOf(standing), ...size, ...body, name };
-    // One that others made may have its droplets by a tag: the API takes either.
-    const whole = tag === undefined || body['droplet_ids'] !== undefined ? rest : { ...rest, tag };
+    const whole = { ...wholeOf(standing, body), ...body, name };
     const path = `${balancersPath}/${standing.id}`;
     const answer = await client.call({ path, method: 'PUT', body: whole, permit, signal });
     return { id: standing.id, found: [foundBalancer(answer.object('load_balancer'))] };
@@ -144,11 +140,13 @@ export async function regionOf(client: DigitalOceanClient, vpc: string, signal?:
   throw new CloudError({ kind: 'Invalid', cloud, operation: 'GET /v2/vpcs/{id}', message });
 }
 
-/** What a change has to write so that it changes nothing. */
-function wholeOf({ wire, region, droplets }: Balancer): Json {
+/** What has to be written beside a change so that nothing else changes. */
+function wholeOf({ wire, region, droplets }: Balancer, change: Json): Json {
   const fields = kept.filter((name) => wire[name] !== undefined && wire[name] !== null && wire[name] !== '');
-  const targets = wire['tag'] ? { tag: wire['tag'] } : { droplet_ids: droplets };
-  const size = wire['size_unit'] === undefined && wire['size'] ? { size: wire['size'] } : {};
+  const standing = wire['size_unit'] ? { size_unit: wire['size_unit'] } : { size: wire['size'] || undefined };
+  const size = change['size'] === undefined && change['size_unit'] === undefined ? standing : {};
+  // One that others made may have its droplets by a tag: the API takes either.
+  const targets = wire['tag'] && !('droplet_ids' in change) ? { tag: wire['tag'] } : { droplet_ids: droplets };
   return { ...Object.fromEntries(fields.map((name) => [name, wire[name]])), region, ...size, ...targets };
 }
 

@@ -1,5 +1,5 @@
 import { digitalocean } from '../../../common/provider-id/digitalocean.ts';
-import { type Desire, type Found, nameOf, type Refusal, type Want } from '../../engine/resource.ts';
+import { type Desire, type Found, nameOf, type Want } from '../../engine/resource.ts';
 import type { DesireInput } from '../load-balancer-driver.ts';
 import type { DesiredLoadBalancer, DesiredPort } from '../load-balancers.ts';
 import { servedPorts, unsupported } from '../served-ports.ts';
@@ -12,9 +12,9 @@ import { type Settings, settingsOf } from './settings.ts';
 
 /** What serves a Service. Pure. */
 export function desireOf({ desired, found, own }: DesireInput, defaultType: string): Desire {
-  const { owner, service } = desired;
+  const { owner, service, attach, sessionAffinity, address } = desired;
   const settings = settingsOf(desired);
-  const { title, hostname, problems, remarks, fixed } = settings;
+  const { title, hostname, problems, remarks, fixed, body } = settings;
   const mark = { owner, service, title, hostname };
   const name = printName(mark);
   const standing = own().find(({ kind }) => kind === kindNames.balancer) as Found<Balancer> | undefined;
@@ -26,53 +26,43 @@ export function desireOf({ desired, found, own }: DesireInput, defaultType: stri
     spec: undefined,
     summary: `load balancer ${name}`,
   };
-  const unread = [...problems, ...(name.length > maxNameLength ? [tooLong(name)] : []), ...attachProblem(desired)];
+  const unread = [...problems];
+  if (name.length > maxNameLength) {
+    const shown = `${JSON.stringify(name)} has ${name.length} characters`;
+    unread.push(`${prefix}name: ${shown}, expected at most ${maxNameLength}`);
+  }
+  // Neither consent nor who uses it could be read there.
+  if (attach !== undefined)
+    unread.push(
+      `mooring.dev/load-balancer-id: ${JSON.stringify(attach.id)}, expected none: it shows no tags on this cloud`,
+    );
   const isNetwork = (fixed['type'] ?? standing?.body.wire['type'] ?? defaultType) === 'REGIONAL_NETWORK';
   // One of the network keeps the port of a connection.
   const { served, refusals } = servedPorts(desired, !isNetwork);
-  refusals.push(...fieldsOf(desired), ...unread.map(unsupported));
+  const refuse = (message: string) => refusals.push(unsupported(message));
+  if (sessionAffinity) refuse(`spec.sessionAffinity: "ClientIP", expected "None", or ${prefix}sticky-sessions-type`);
+  if (address) refuse(`spec.loadBalancerIP: ${JSON.stringify(address)}, expected none, or ${prefix}ip`);
+  unread.forEach(refuse);
   // What cannot be read changes nothing, and nothing goes.
   if (unread.length > 0 || served.length === 0)
     return { wants: [{ ...main, leaveUnchanged: true }], refusals, remarks };
 
-  const certificate = certificateOf(
-    settings,
-    standing?.body,
-    found(kindNames.certificate) as readonly Found<Certificate>[],
-  );
+  const certificates = found(kindNames.certificate) as readonly Found<Certificate>[];
+  const certificate = certificateOf(settings, standing?.body, certificates);
   const spec: BalancerSpec = {
     mark,
     fixed,
     body: {
-      ...settings.body,
-      health_check: settings.healthCheck,
-      forwarding_rules: served.flatMap((port) => rulesOf(port, settings, certificate?.id, isNetwork)),
+      ...body,
+      forwarding_rules: served.flatMap((port) => rulesOf(port, settings, certificate.id, isNetwork)),
       droplet_ids: dropletsOf(desired, standing?.body.droplets ?? []),
     },
   };
   return {
-    wants: [...(certificate === undefined ? [] : [certificate.want]), { ...main, ...needing(certificate?.want), spec }],
+    wants: [...certificate.wants, { ...main, needs: certificate.wants.map(nameOf), spec }],
     refusals,
-    remarks: [...remarks, ...(certificate?.remarks ?? [])],
+    remarks: [...remarks, ...certificate.remarks],
   };
-}
-
-function tooLong(name: string): string {
-  return `${prefix}name: ${JSON.stringify(name)} has ${name.length} characters, expected at most ${maxNameLength}`;
-}
-
-function attachProblem({ attach }: DesiredLoadBalancer): string[] {
-  // Neither consent nor who uses it could be read there.
-  if (attach === undefined) return [];
-  return [`mooring.dev/load-balancer-id: ${JSON.stringify(attach.id)}, expected none: it shows no tags on this cloud`];
-}
-
-function fieldsOf({ sessionAffinity, address }: DesiredLoadBalancer): Refusal[] {
-  const fields = [
-    sessionAffinity && `spec.sessionAffinity: "ClientIP", expected "None", or ${prefix}sticky-sessions-type`,
-    address && `spec.loadBalancerIP: ${JSON.stringify(address)}, expected none, or ${prefix}ip`,
-  ];
-  return fields.filter((one) => typeof one === 'string').map(unsupported);
 }
 
 function rulesOf(
@@ -107,22 +97,18 @@ function dropletsOf({ members }: DesiredLoadBalancer, standing: readonly number[
   return [...new Set(ids)];
 }
 
-function needing(want: Want | undefined): Pick<Want, 'needs'> {
-  return want === undefined ? {} : { needs: [nameOf(want)] };
-}
-
 /** The certificate that is named. One that the cloud has renewed has another id, which its rules have, too. */
 function certificateOf(
   { certificate: named }: Settings,
   standing: Balancer | undefined,
   certificates: readonly Found<Certificate>[],
-): { readonly id: string; readonly want: Want; readonly remarks: readonly string[] } | undefined {
-  if (named === undefined) return undefined;
+): { readonly id?: string; readonly wants: readonly Want[]; readonly remarks: readonly string[] } {
+  if (named === undefined) return { wants: [], remarks: [] };
   const is = (id: string) => certificates.some((one) => one.id === id);
   const there = certificates.find(({ body }) => body.id === named || body.name === named)?.id;
   const renewed = there === undefined && uuid.test(named) ? standing?.certificates.find(is) : undefined;
   const id = there ?? renewed ?? named;
   const use = { kind: kindNames.certificate, key: named, use: { id, allowed: true }, spec: undefined };
   const remark = `certificate ${named} is gone, and ${renewed} stays in its place: use ${prefix}certificate-name`;
-  return { id, want: { ...use, summary: `certificate ${named}` }, remarks: renewed === undefined ? [] : [remark] };
+  return { id, wants: [{ ...use, summary: `certificate ${named}` }], remarks: renewed === undefined ? [] : [remark] };
 }

@@ -20,6 +20,7 @@ import { type DigitalOceanConfig, uuid } from './config.ts';
 import { desireOf } from './desire.ts';
 
 export const certificatesPath = '/v2/certificates';
+const states = { pending: 'running', ready: 'done' } as const;
 
 /** The load balancers of one account in one region. */
 export function createLoadBalancerDriver(client: DigitalOceanClient, config: DigitalOceanConfig): LoadBalancerDriver {
@@ -27,19 +28,13 @@ export function createLoadBalancerDriver(client: DigitalOceanClient, config: Dig
 
   /** States of load balancers that are being made: an operation has the id of its load balancer. */
   async function poll(ids: readonly string[], { signal }: ReadIo): Promise<ReadonlyMap<string, OperationState>> {
-    const one = (id: string) =>
-      client.get({ path: `${balancersPath}/${id}`, urgency: 'change', signal }, 'load_balancer');
+    const io = { urgency: 'change', signal } as const;
     const read =
       ids.length === 1
-        ? [await one(ids[0]!)].filter((fields) => fields !== undefined)
-        : await client.list({ path: balancersPath, urgency: 'change', signal }, 'load_balancers');
-    const found = read.map(foundBalancer).filter(({ id }) => ids.includes(id));
-    return new Map(
-      found.map(({ id, status }) => [
-        id,
-        status === 'pending' ? 'running' : status === 'failed' ? errored(id) : 'done',
-      ]),
-    );
+        ? [await client.get({ path: `${balancersPath}/${ids[0]}`, ...io }, 'load_balancer')]
+        : await client.list({ path: balancersPath, ...io }, 'load_balancers');
+    const found = read.flatMap((fields) => (fields === undefined ? [] : foundBalancer(fields)));
+    return new Map(found.map(({ id, status }) => [id, status === 'failed' ? errored(id) : states[status]]));
   }
 
   return {

@@ -5,27 +5,7 @@ import { type AnnotationName, annotationTable, disownAnnotation, prefix } from '
 import type { Json } from './balancer.ts';
 import { types, uuid } from './config.ts';
 
-/** What the annotations of a Service say. Undefined: what stands is left as it is. */
-export interface Settings {
-  readonly title: string | undefined;
-  readonly hostname: string | undefined;
-  /** In the wire's fields: they cannot be changed. */
-  readonly fixed: Json;
-  /** In the wire's fields, without rules, droplets and the health check. */
-  readonly body: Json;
-  readonly healthCheck: Json;
-  /** `tcp`, `http`, `https` or `http2` of a TCP port. */
-  protocolOf(port: number): string;
-  /** Also served as HTTP/3. */
-  readonly http3Port: number | undefined;
-  readonly isPassedThrough: boolean;
-  /** Id or name. */
-  readonly certificate: string | undefined;
-  /** What cannot be read: name, value and what was expected. */
-  readonly problems: readonly string[];
-  /** What has no effect. */
-  readonly remarks: readonly string[];
-}
+export type Settings = ReturnType<typeof settingsOf>;
 
 const portOf = numberIn(1, 65_535);
 const dnsName = matching(/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/);
@@ -35,8 +15,8 @@ function firewallRule(text: string): string | undefined {
   return isGood ? text : undefined;
 }
 
-/** Pure. */
-export function settingsOf(desired: DesiredLoadBalancer): Settings {
+/** What the annotations of a Service say. Undefined: what stands is left as it is. Pure. */
+export function settingsOf(desired: DesiredLoadBalancer) {
   const { annotations, ports, sourceRanges, asksForEverybody = false } = desired;
   // An empty one says nothing.
   const { read, wrong, problems } = createAnnotationReader<AnnotationName>({
@@ -122,6 +102,7 @@ export function settingsOf(desired: DesiredLoadBalancer): Settings {
   return {
     title: read('name', dnsName),
     hostname: read('hostname', dnsName)?.toLowerCase(),
+    /** In the wire's fields: they cannot be changed. */
     fixed: compact({
       type: read('type', oneOf(...types)),
       network: read('network', oneOf('EXTERNAL', 'INTERNAL')),
@@ -129,8 +110,10 @@ export function settingsOf(desired: DesiredLoadBalancer): Settings {
       subnet_uuid: read('subnet-uuid', matching(uuid)),
       ip: read('ip', (text) => (ipaddr.IPv4.isValidFourPartDecimal(text) ? text : undefined)),
     }),
+    /** In the wire's fields, without rules and droplets. */
     body: compact({
       ...size,
+      health_check: healthCheck,
       sticky_sessions: cookies ? { type: 'cookies', ...cookie } : { type: 'none' },
       firewall,
       redirect_http_to_https: read('redirect-http-to-https', flagOf) ?? false,
@@ -139,12 +122,16 @@ export function settingsOf(desired: DesiredLoadBalancer): Settings {
       disable_lets_encrypt_dns_records: read('disable-lets-encrypt-dns-records', flagOf) ?? false,
       http_idle_timeout_seconds: read('http-idle-timeout-seconds', numberIn(30, 600)),
     }),
-    healthCheck,
+    /** `tcp`, `http`, `https` or `http2` of a TCP port. */
     protocolOf,
+    /** Also served as HTTP/3. */
     http3Port,
     isPassedThrough,
+    /** Id or name. */
     certificate,
+    /** What cannot be read: name, value and what was expected. */
     problems,
+    /** What has no effect. */
     remarks,
   };
 }
