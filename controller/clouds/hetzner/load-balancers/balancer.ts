@@ -2,7 +2,7 @@ import type { Found, Reference } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import { timeIn } from '../../answer-values.ts';
 import { canonical } from '../../ip-address.ts';
-import { isRetained, type Labels, labelKeys, ownerOf } from './labels.ts';
+import { isRetained, labelKeys, ownerOf } from './labels.ts';
 
 /** Kinds of resources. All but certificates and dedicated servers are a load balancer or parts of one. */
 export const kindNames = {
@@ -19,53 +19,12 @@ export const kindNames = {
 /** The wire's own fields of a service or of a health check. */
 export type Json = { readonly [name: string]: unknown };
 
-export interface PublicAddress {
-  readonly ip: string;
-  readonly rdns: string | undefined;
-}
+export type Balancer = Readonly<ReturnType<typeof readBalancer>>;
+export type Service = Readonly<ReturnType<typeof readService>>;
+export type Target = Readonly<ReturnType<typeof readTarget>[number]>;
 
-export interface Attachment {
-  readonly network: string;
-  readonly ip: string;
-}
-
-export interface Target {
-  readonly type: 'server' | 'ip';
-  /** Of the server, or the address. */
-  readonly value: string;
-  readonly usesPrivateIp: boolean;
-  readonly healthy: boolean | undefined;
-}
-
-export interface Service {
-  readonly port: number;
-  readonly certificates: readonly string[];
-  readonly body: Json;
-}
-
-/** A load balancer as the API shows it, as far as we read it. */
-export interface Balancer {
-  readonly id: string;
-  readonly name: string;
-  readonly labels: Labels;
-  /** Milliseconds since 1970. */
-  readonly createdAtMs: number | undefined;
-  readonly type: string;
-  readonly algorithm: string;
-  readonly location: string;
-  readonly zone: string;
-  readonly isProtected: boolean;
-  readonly isPublic: boolean;
-  readonly ipv4: PublicAddress | undefined;
-  readonly ipv6: PublicAddress | undefined;
-  readonly networks: readonly Attachment[];
-  readonly services: readonly Service[];
-  /** Without those by a label selector: they are left alone. */
-  readonly targets: readonly Target[];
-}
-
-/** @throws CloudError `Invalid` */
-export function readBalancer(fields: AnswerFields): Balancer {
+/** A load balancer as the API shows it, as far as we read it. @throws CloudError `Invalid` */
+export function readBalancer(fields: AnswerFields) {
   const location = fields.object('location');
   const net = fields.object('public_net');
   return {
@@ -83,16 +42,17 @@ export function readBalancer(fields: AnswerFields): Balancer {
     ipv6: addressOf(net.optionalObject('ipv6')),
     networks: fields.objects('private_net').map((one) => ({ network: one.id('network'), ip: one.text('ip') })),
     services: fields.objects('services').map(readService),
+    /** Without those by a label selector: they are left alone. */
     targets: fields.objects('targets').flatMap(readTarget),
   };
 }
 
-function addressOf(fields: AnswerFields | undefined): PublicAddress | undefined {
+function addressOf(fields: AnswerFields | undefined) {
   const ip = fields?.optionalText('ip');
   return ip === undefined ? undefined : { ip: canonical(ip), rdns: fields?.optionalText('dns_ptr') };
 }
 
-function readService(fields: AnswerFields): Service {
+function readService(fields: AnswerFields) {
   const http = fields.optionalObject('http')?.json();
   return {
     port: fields.number('listen_port'),
@@ -101,14 +61,15 @@ function readService(fields: AnswerFields): Service {
   };
 }
 
-function readTarget(fields: AnswerFields): readonly Target[] {
+function readTarget(fields: AnswerFields) {
   const type = fields.text('type');
   if (type !== 'server' && type !== 'ip') return [];
   const value = type === 'server' ? fields.object('server').id('id') : canonical(fields.object('ip').text('ip'));
   const states = fields.optionalObjects('health_status').map((one) => one.text('status'));
   const isKnown = states.length > 0 && !states.includes('unknown');
   const healthy = isKnown ? states.every((state) => state === 'healthy') : undefined;
-  return [{ type, value, usesPrivateIp: fields.optionalFlag('use_private_ip') ?? false, healthy }];
+  const usesPrivateIp = fields.optionalFlag('use_private_ip') ?? false;
+  return [{ type: type as 'server' | 'ip', /** Id of the server, or the address. */ value, usesPrivateIp, healthy }];
 }
 
 export function targetKey({ type, value }: Pick<Target, 'type' | 'value'>): string {

@@ -5,12 +5,7 @@ import { kindNames } from './balancer.ts';
 import { settleMs } from './balancers.ts';
 import { isRetained, type Labels, labelsOfNew, type Marks, marked, ownerOf, retained } from './labels.ts';
 
-export interface Certificate {
-  readonly id: string;
-  readonly name: string;
-  readonly labels: Labels;
-  readonly domains: readonly string[];
-}
+export type Certificate = ReturnType<typeof foundCertificate>['body'];
 
 /** Of one that the cloud is to get. */
 export interface CertificateSpec {
@@ -25,7 +20,7 @@ export interface CertificateSpec {
 export const certificatePath = '/certificates';
 
 /** @throws CloudError `Invalid` */
-export function foundCertificate(fields: AnswerFields): Found<Certificate> {
+export function foundCertificate(fields: AnswerFields) {
   const id = fields.id('id');
   const labels = fields.labels('labels');
   const owner = ownerOf(labels);
@@ -39,7 +34,7 @@ export function foundCertificate(fields: AnswerFields): Found<Certificate> {
     // That a port refers to it proves nothing: the Service's annotations name it.
     ...(owner === undefined ? { consentForAnyCluster: true } : { owner, key: 'managed' }),
     ...(isRetained(labels) && { retained: true }),
-  };
+  } satisfies Found;
 }
 
 export function sameDomains(a: readonly string[], b: readonly string[]): boolean {

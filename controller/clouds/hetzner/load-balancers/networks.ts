@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import type { Kind } from '../../../engine/resource.ts';
 import type { HetznerClient } from '../client.ts';
-import { type Attachment, kindNames } from './balancer.ts';
+import { type Balancer, kindNames } from './balancer.ts';
 import { act } from './calls.ts';
 
 export interface NetworkSpec {
@@ -11,7 +11,7 @@ export interface NetworkSpec {
 }
 
 /** That a load balancer is in the private network. It can be in one. */
-export function networkKind(client: HetznerClient): Kind<NetworkSpec, Attachment> {
+export function networkKind(client: HetznerClient): Kind<NetworkSpec, Balancer['networks'][number]> {
   return {
     kind: kindNames.network,
     within: kindNames.balancer,
