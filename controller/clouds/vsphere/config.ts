@@ -1,4 +1,4 @@
-import type { CloudConfigFile } from '../cloud.ts';
+import type { CloudConfigFile, ReportOnlyCloud } from '../cloud.ts';
 import type { ConfigFiles } from '../config-files.ts';
 import { type Cidr, type GcfgReader, layered, parseGcfg, readEntries, readSection, unknownKeys } from '../gcfg.ts';
 import { readYamlSections } from '../yaml-sections.ts';
@@ -16,30 +16,8 @@ export interface Role {
   readonly network: string | undefined;
 }
 
-export interface VCenterConfig {
-  /** Name or address. */
-  readonly server: string;
-  readonly port: number;
-  readonly user: string;
-  readonly password: string;
-  /** Names, or paths from the root; none = all that there are. */
-  readonly datacenters: readonly string[];
-  readonly families: readonly Family[];
-  /** PEM. */
-  readonly ca: string | undefined;
-  readonly thumbprint: string | undefined;
-  readonly insecure: boolean;
-}
-
-export interface VSphereConfig {
-  readonly vcenters: readonly VCenterConfig[];
-  /** Names of the tag categories; undefined = no zones. */
-  readonly categories: { readonly zone: string; readonly region: string } | undefined;
-  readonly roles: readonly Role[];
-  /** Every file that was read, but for the cloud config itself. */
-  readonly files: readonly string[];
-  readonly warnings: readonly string[];
-}
+export type VSphereConfig = Exclude<Awaited<ReturnType<typeof readConfig>>, ReportOnlyCloud>;
+export type VCenterConfig = VSphereConfig['vcenters'][number];
 
 const words = (text: string) => text.trim().split(/\s+/);
 const vcenterKeys = words(`user password server port insecure-flag datacenters soap-roundtrip-count ca-file thumbprint
@@ -76,7 +54,7 @@ export async function readConfig(
   file: CloudConfigFile | undefined,
   env: Readonly<Record<string, string | undefined>>,
   files: ConfigFiles,
-): Promise<VSphereConfig | { readonly reportOnly: string }> {
+) {
   const config = sectionsOf(file ?? { path: 'environment', text: '' });
   const set = [...variables].map(([name, key]) => ({ key, value: env[`VSPHERE_${name}`] ?? '', line: 0 }));
   const environment = readEntries('environment', 'VSPHERE_*', set);
@@ -102,10 +80,10 @@ export async function readConfig(
   );
   if (only !== undefined && !isNamed) named.push({ name: 'virtualcenter', subsection: only, entries: [] });
   if (named.length === 0)
-    return { reportOnly: `no vCenter: tried ${file?.path ?? '--cloud-config'} and VSPHERE_VCENTER` };
+    return { reportOnly: `no vCenter: tried ${file?.path ?? '--cloud-config'} and VSPHERE_VCENTER` } as ReportOnlyCloud;
   const secrets = await readSecrets(global.text('secrets-directory'), files);
   const caFiles = new Set<string>();
-  const vcenters = named.map(async ({ name, subsection = '' }): Promise<VCenterConfig> => {
+  const vcenters = named.map(async ({ name, subsection = '' }) => {
     const own = readSection(config, name, subsection);
     const both = layered(own, global);
     const server = own.text('server') ?? subsection;
@@ -122,23 +100,28 @@ export async function readConfig(
     const families = both.choices('ip-family', ['ipv4', 'ipv6']);
     const insecure = own.boolean('insecure-flag') || global.boolean('insecure-flag') || false;
     return {
+      /** Name or address. */
       server,
       user,
       password,
+      /** PEM. */
       ca,
       insecure,
       port: both.integer('port', 65_535) || 443,
       thumbprint: thumbprintOf(both),
+      /** Names, or paths from the root; none = all that there are. */
       datacenters: both.words('datacenters'),
-      families: families.length > 0 ? families : ['ipv4'],
+      families: families.length > 0 ? families : (['ipv4'] as const),
     };
   });
   const [zone, region] = [labels.text('zone'), labels.text('region')];
   const unknown = unknownKeys(config, knownKeys);
   return {
     vcenters: await Promise.all(vcenters),
+    /** Names of the tag categories; undefined = no zones. */
     categories: zone !== undefined && region !== undefined ? { zone, region } : undefined,
     roles: [roleOf(nodes, 'InternalIP', 'internal'), roleOf(nodes, 'ExternalIP', 'external')],
+    /** Every file that was read, but for the cloud config itself. */
     files: [...secrets.files, ...caFiles],
     warnings: [
       ...(unknown.length > 0 ? [`unknown or not of Mooring in the cloud config: ${unknown.join(', ')}`] : []),

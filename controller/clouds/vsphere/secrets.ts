@@ -2,14 +2,6 @@ import { join } from 'node:path';
 import { CloudConfigError } from '../cloud.ts';
 import type { ConfigFiles } from '../config-files.ts';
 
-export interface Secrets {
-  /** Undefined when no file is of this vCenter. */
-  credentialOf(
-    server: string,
-  ): { readonly user: string | undefined; readonly password: string | undefined } | undefined;
-  readonly files: readonly string[];
-}
-
 const defaultFolder = '/etc/cloud/secrets';
 
 /**
@@ -19,7 +11,7 @@ const defaultFolder = '/etc/cloud/secrets';
  * @param folder undefined = the classic controller's, where there is one
  * @throws CloudConfigError naming the folder or the file, and never what is in it
  */
-export async function readSecrets(folder: string | undefined, files: ConfigFiles): Promise<Secrets> {
+export async function readSecrets(folder: string | undefined, files: ConfigFiles) {
   const path = folder ?? defaultFolder;
   const texts = await files.readFolder(path);
   if (texts === undefined && folder !== undefined)
@@ -28,7 +20,8 @@ export async function readSecrets(folder: string | undefined, files: ConfigFiles
   const names = [...(texts?.keys() ?? [])];
   const known = /\.(username|password)$|^(server|username|password)_/;
   return {
-    credentialOf(server) {
+    /** Undefined when no file is of this vCenter. */
+    credentialOf(server: string) {
       const shared = names.find((name) => name.startsWith(`${server}.vc-session-manager`));
       if (shared !== undefined)
         throw new CloudConfigError(`vsphere: ${join(path, shared)}: sessions of a session manager are not supported`);

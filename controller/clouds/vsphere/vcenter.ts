@@ -20,25 +20,7 @@ import {
   rowsOf,
 } from './soap.ts';
 
-/**
- * One vCenter with one user. Reads only. Every call has a deadline and fails with a CloudError; all share one session,
- * and log in again, once, when it turns out to have ended.
- */
-export interface VCenter {
-  readonly config: VCenterConfig;
-  /** The vCenter's own id. Another one under the same name is refused from then on. */
-  identify(): Promise<string>;
-  /** VMs of the whole vCenter with this BIOS uuid, by its search index. */
-  findByUuid(uuid: string, signal?: AbortSignal): Promise<readonly Ref[]>;
-  /** Properties of all VMs in the configured datacenters: all pages, or a failure. */
-  list(paths: readonly string[], signal?: AbortSignal): Promise<readonly Row[]>;
-  /** Properties of these objects. One that is no more is a failure of all. */
-  retrieve(type: string, paths: readonly string[], refs: readonly Ref[], signal?: AbortSignal): Promise<readonly Row[]>;
-  /** One call to the REST API; answers the `value`. */
-  rest(method: 'GET' | 'POST', path: string, body?: unknown, signal?: AbortSignal): Promise<unknown>;
-  /** Ends the session, if there is one. Does not fail. */
-  logout(): Promise<void>;
-}
+export type VCenter = ReturnType<typeof createVCenter>;
 
 interface Login {
   /** The managers of this vCenter by name; undefined until it has told them. */
@@ -59,8 +41,13 @@ const pageSize = 500;
  */
 const refusalHoldsMs = 120_000;
 
-/** @param refusals shared by all clients of the process, so that one that is opened again shows no password again */
-export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: Clock, refusals: Refusals): VCenter {
+/**
+ * One vCenter with one user. Reads only. Every call has a deadline and fails with a CloudError; all share one session,
+ * and log in again, once, when it turns out to have ended.
+ *
+ * @param refusals shared by all clients of the process, so that one that is opened again shows no password again
+ */
+export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: Clock, refusals: Refusals) {
   const { server, port, user, password } = config;
   const base = `https://${server.includes(':') ? `[${server}]` : server}:${port}`;
   const credentialHash = createHash('sha256')
@@ -241,16 +228,23 @@ export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: 
 
   return {
     config,
+    /** The vCenter's own id. Another one under the same name is refused from then on. */
     identify: () => use(async ({ uuid }) => uuid),
-    findByUuid: (uuid, signal) =>
+    /** VMs of the whole vCenter with this BIOS uuid, by its search index. */
+    findByUuid: (uuid: string, signal?: AbortSignal): Promise<readonly Ref[]> =>
       use(async (login) => {
         const body = `${printText('uuid', uuid)}<vmSearch>true</vmSearch><instanceUuid>false</instanceUuid>`;
         const response = await call(login, 'searchIndex', 'FindAllByUuid', body, signal);
         return childrenOf(response, 'returnval').flatMap((element) => refOf(element) ?? []);
       }),
-    list: (paths, signal) => use((login) => retrieve(login, printFilter('VirtualMachine', paths, login.views), signal)),
-    retrieve: (type, paths, refs, signal) => use((login) => retrieve(login, printFilter(type, paths, refs), signal)),
-    rest: (method, path, body, signal) =>
+    /** Properties of all VMs in the configured datacenters: all pages, or a failure. */
+    list: (paths: readonly string[], signal?: AbortSignal) =>
+      use((login) => retrieve(login, printFilter('VirtualMachine', paths, login.views), signal)),
+    /** Properties of these objects. One that is no more is a failure of all. */
+    retrieve: (type: string, paths: readonly string[], refs: readonly Ref[], signal?: AbortSignal) =>
+      use((login) => retrieve(login, printFilter(type, paths, refs), signal)),
+    /** One call to the REST API; answers the `value`. */
+    rest: (method: 'GET' | 'POST', path: string, body?: unknown, signal?: AbortSignal) =>
       use(async (login) => {
         const headers = { 'vmware-api-session-id': await tokenOf(login), 'content-type': 'application/json' };
         return restCall(
@@ -260,6 +254,7 @@ export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: 
           body === undefined ? { signal } : { signal, body: JSON.stringify(body) },
         );
       }),
+    /** Ends the session, if there is one. Does not fail. */
     async logout() {
       const known = await current?.catch(() => undefined);
       current = undefined;

@@ -1,21 +1,11 @@
-import type { NodeAddress, PowerState } from '../../../common/instance.ts';
+import type { PowerState } from '../../../common/instance.ts';
 import { childrenOf, childText, type Xml } from '../../../common/xml.ts';
 import { chooseAddresses } from './addresses.ts';
 import type { Family, Role } from './config.ts';
 import { configuredAddresses } from './guest-metadata.ts';
-import { type Ref, type Row, refOf } from './soap.ts';
+import { type Row, refOf } from './soap.ts';
 
-/** One VM as far as nodes need it. */
-export interface VirtualMachine {
-  readonly uuid: string;
-  readonly name: string;
-  readonly power: PowerState;
-  readonly type: string;
-  /** Undefined while it runs and VMware Tools tell no usable ones; none while it does not run. */
-  readonly addresses: readonly NodeAddress[] | undefined;
-  /** Where to look for tags, the nearest first: its host, its resource pool, its folder. */
-  readonly places: readonly Ref[];
-}
+export type VirtualMachine = NonNullable<ReturnType<typeof readVirtualMachine>>;
 
 const metadata = 'config.extraConfig["guestinfo.metadata"]';
 const encoding = 'config.extraConfig["guestinfo.metadata.encoding"]';
@@ -32,17 +22,17 @@ export const vmPaths: readonly string[] = [
   encoding,
 ];
 
-/** Undefined for a row that lacks what every VM has: it is being made, or may not be read. */
+/** One VM for a Node. Undefined for a row that lacks what every VM has: it is being made, or may not be read. */
 export function readVirtualMachine(
   { values }: Row,
   rules: { readonly families: readonly Family[]; readonly roles: readonly Role[] },
-): VirtualMachine | undefined {
+) {
   const text = (path: string) => values.get(path)?.text || undefined;
   const option = (path: string) => childText(values.get(path), 'value') ?? text(path);
   const uuid = text('summary.config.uuid')?.toLowerCase();
   const state = text('runtime.powerState');
   if (uuid === undefined || state === undefined) return undefined;
-  const power = state === 'poweredOn' ? 'running' : state === 'suspended' ? 'suspended' : 'stopped';
+  const power: PowerState = state === 'poweredOn' ? 'running' : state === 'suspended' ? 'suspended' : 'stopped';
   const order = configuredAddresses(option(metadata), option(encoding));
   const hostname = text('guest.hostName');
   const ips = chooseAddresses(guestAddresses(values.get('guest.net')), { ...rules, order });
@@ -57,7 +47,9 @@ export function readVirtualMachine(
     name: text('summary.config.name') ?? '',
     power,
     type: `vsphere-vm.cpu-${text('summary.config.numCpu') ?? 0}.mem-${memory}gb.os-${os}`,
+    /** Undefined while it runs and VMware Tools tell no usable ones; none while it does not run. */
     addresses: power === 'running' ? addresses : [],
+    /** Where to look for tags, the nearest first: its host, its resource pool, its folder. */
     places: ['runtime.host', 'resourcePool', 'parent'].flatMap((path) => refOf(values.get(path)) ?? []),
   };
 }
