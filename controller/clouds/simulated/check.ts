@@ -1,36 +1,45 @@
+import { oneOfIn } from '../answer-values.ts';
 import { adviceWhenDown, createChecks } from '../checks.ts';
 import type { CheckResult } from '../cloud.ts';
+import type { JsonApi } from '../json-api.ts';
 import type { Routes } from '../routes.ts';
-import type { SimulatedClient } from './client.ts';
 import type { SimulatedConfig } from './config.ts';
 import { refusalOf } from './fault.ts';
-import type { SimulatedDriver } from './load-balancer-driver.ts';
+import { instancesPath } from './instances.ts';
 
 export interface Provable {
-  readonly client: SimulatedClient;
+  readonly api: JsonApi;
   readonly config: SimulatedConfig;
-  readonly driver: SimulatedDriver;
   readonly routes: Routes;
+}
+
+/** Whether the region is there and the credential is good for it. Throws a CloudError. */
+export async function readRegion({ api, config }: Omit<Provable, 'routes'>, signal?: AbortSignal): Promise<void> {
+  oneOfIn(await api.call({ operation: 'regions.get', path: '/', signal }), 'region', [config.region]);
 }
 
 /** Each read that is needed. */
 export async function checkSimulated(
-  { client, config, driver, routes }: Provable,
+  { api, config, routes }: Provable,
   signal?: AbortSignal,
 ): Promise<readonly CheckResult[]> {
   const { endpoint, project, region } = config;
   const { results, prove } = createChecks(whenDown);
+  const readOne = (what: string, path: string) =>
+    api.call({ operation: `${what}.list`, path, query: [['limit', '1']], signal });
   await prove({ name: 'region' }, 'see endpoint, project, region, and credential or credentialFile', async () => {
-    await client.region(signal);
+    await readRegion({ api, config }, signal);
     return `${endpoint} serves region ${region} of project ${project} to this credential`;
   });
   await prove({ name: 'instances' }, 'the credential needs the right to read instances', async () => {
-    if (await client.any(signal)) return 'instances can be listed';
+    const found = await readOne('instances', instancesPath);
+    if (found.objects('items').length > 0) return 'instances can be listed';
     return `no instance is visible: if project ${project} has any in ${region}, the credential is another project's`;
   });
   const balancing = 'the credential needs the right to read load balancers and addresses';
   await prove({ name: 'load balancers' }, balancing, async () => {
-    await driver.probe(signal);
+    await readOne('load-balancers', '/load-balancers');
+    await readOne('addresses', '/addresses');
     return 'load balancers and addresses can be listed';
   });
   await prove({ name: 'routes' }, 'the credential needs the right to read routes', async () => {

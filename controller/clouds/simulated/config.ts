@@ -2,19 +2,7 @@ import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
 import { isPlainUrl, plainUrlExpected } from '../plain-url.ts';
 import { readYaml } from '../yaml-text.ts';
 
-/** Where one simulated cloud is reached, and what with. */
-export interface SimulatedConfig {
-  /** Without a slash at the end. */
-  readonly endpoint: string;
-  readonly project: string;
-  readonly region: string;
-  /** Absent = nothing to authenticate with. */
-  readonly credential?: { readonly text: string } | { readonly file: string };
-  /** How many members one load balancer takes; absent = any number. */
-  readonly maxMembers?: number;
-  /** For how long a search may still miss what has been made. Default 5 s. */
-  readonly settleMs?: number;
-}
+export type SimulatedConfig = ReturnType<typeof parseSimulatedConfig>;
 
 const keys = ['endpoint', 'project', 'region', 'credential', 'credentialFile', 'maxMembers', 'settleSeconds'];
 const word = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
@@ -24,7 +12,7 @@ const word = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
  * where they differ from the defaults, `maxMembers` and `settleSeconds`.
  * Throws a CloudConfigError that names the key; a credential is never repeated in it.
  */
-export function parseSimulatedConfig({ path, text }: CloudConfigFile): SimulatedConfig {
+export function parseSimulatedConfig({ path, text }: CloudConfigFile) {
   const bad = (problem: string) => new CloudConfigError(`${path}: ${problem}`);
   const read = readYaml(text, { schema: 'core' });
   if (!('content' in read)) throw bad(`${read.badLine === undefined ? '' : `line ${read.badLine}: `}it is no YAML`);
@@ -58,12 +46,15 @@ export function parseSimulatedConfig({ path, text }: CloudConfigFile): Simulated
     throw bad(`${key}: ${JSON.stringify(value)}, expected a whole number from ${least}`);
   }
 
+  /** How many members one load balancer takes; undefined = any number. */
   const maxMembers = wholeNumber('maxMembers', 1);
+  /** For how long a search may still miss what has been made. Default 5 s. */
   const settleSeconds = wholeNumber('settleSeconds', 0);
   const credential = secretText('credential');
   const file = secretText('credentialFile');
   if (credential !== undefined && file !== undefined) throw bad('credential and credentialFile exclude each other');
   return {
+    /** Without a slash at the end. */
     endpoint: endpointOf(fields['endpoint'], bad),
     project: name('project'),
     region: name('region'),

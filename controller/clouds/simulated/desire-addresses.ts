@@ -19,23 +19,10 @@ export interface AddressInput {
   readonly refusals: Refusal[];
 }
 
-export interface DesiredAddresses {
-  /** The load balancer has failed, and with it goes an address that is not this cluster's. */
-  readonly isLost: boolean;
-  /** The reserved address that the Service names. */
-  named(): Address | undefined;
-  /**
-   * The address of each family; empty for an address that lives and dies with the load balancer. Undefined: nothing is
-   * created.
-   */
-  placedIn(scheme: Scheme): ReadonlyMap<IpFamily, Want> | undefined;
-  /** What it has reserved stays, as long as nothing can be made of it. */
-  kept(): readonly Want[];
-}
-
 /** The addresses that a load balancer of a Service's own has, and those that it shall have. Pure. */
-export function desireAddresses({ desired, current, isOurs, all, get, own, refusals }: AddressInput): DesiredAddresses {
+export function desireAddresses({ desired, current, isOurs, all, get, own, refusals }: AddressInput) {
   const { owner, service } = desired;
+  /** The load balancer has failed, and with it goes an address that is not this cluster's. */
   const isLost =
     current?.state === 'failed' &&
     current.addresses.some(
@@ -46,12 +33,17 @@ export function desireAddresses({ desired, current, isOurs, all, get, own, refus
     );
   return { isLost, named: namedAddress, placedIn, kept: keptAddresses };
 
+  /** The reserved address that the Service names. */
   function namedAddress(): Address | undefined {
     const { address } = desired;
     if (address === undefined) return undefined;
     return all().find(({ ip }) => sameAddress(ip, address));
   }
 
+  /**
+   * The address of each family; empty for an address that lives and dies with the load balancer. Undefined: nothing is
+   * created.
+   */
   function placedIn(scheme: Scheme): ReadonlyMap<IpFamily, Want> | undefined {
     const isReplaced = current !== undefined && current.scheme !== scheme;
     const named = nameOfAddress(scheme);
@@ -87,6 +79,7 @@ export function desireAddresses({ desired, current, isOurs, all, get, own, refus
     return same.length > 1 ? { ...want, use } : want;
   }
 
+  /** What it has reserved stays, as long as nothing can be made of it. */
   function keptAddresses(): readonly Want[] {
     return [...new Map(own.map((one) => [addressKey(one), reserved(one.scheme, one.family)])).values()];
   }

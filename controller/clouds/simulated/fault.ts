@@ -5,23 +5,12 @@ import { retryAfterMsOf } from '../retry-after.ts';
 export const cloud = 'simulated';
 
 /** What the API said when it refused: the cause of the CloudError. */
-export class ApiRefusal extends Error {
-  override readonly name = 'ApiRefusal';
-  readonly status: number;
-  readonly code: string;
-  readonly details: Readonly<Record<string, unknown>>;
-
-  constructor(status: number, code: string, message: string, details: Readonly<Record<string, unknown>>) {
-    super(message);
-    this.status = status;
-    this.code = code;
-    this.details = details;
-  }
-}
+export type ApiRefusal = ReturnType<typeof readError>;
 
 /** What the API said, of an error that is its refusal. */
 export function refusalOf(error: unknown): ApiRefusal | undefined {
-  return error instanceof CloudError && error.cause instanceof ApiRefusal ? error.cause : undefined;
+  const cause = error instanceof CloudError ? (error.cause as Partial<ApiRefusal> | undefined) : undefined;
+  return cause?.details === undefined ? undefined : (cause as ApiRefusal);
 }
 
 /** A 404 is `NotFound` only with the API's own word for it: a wrong endpoint, project or region answers 404 too. */
@@ -40,9 +29,9 @@ const kindOfCode: ReadonlyMap<string, CloudErrorKind> = new Map([
 /** An answer that is no success. @param nowMs Unix time */
 export function errorOf(operation: string, answer: HttpAnswer, nowMs: number): CloudError {
   const { status } = answer;
-  const { code, message, details } = readError(answer.text);
+  const cause = readError(answer.text);
+  const { code, message } = cause;
   const said = `HTTP ${status}${code === '' ? '' : ` ${code}`}${message === '' ? '' : `: ${message}`}`;
-  const cause = new ApiRefusal(status, code, message, details);
   const kind = kindOfCode.get(code) ?? kindOfHttpStatus(status);
   if (kind === 'NotFound' && !absences.has(code)) {
     const message = `${said} (check endpoint, project and region)`;
@@ -52,13 +41,13 @@ export function errorOf(operation: string, answer: HttpAnswer, nowMs: number): C
   return new CloudError({ kind, cloud, operation, message: said, retryAfterMs, cause });
 }
 
-function readError(body: string): { code: string; message: string; details: Readonly<Record<string, unknown>> } {
+function readError(body: string) {
   try {
     const { code, message, ...details } = JSON.parse(body).error;
     return {
       code: typeof code === 'string' ? code.slice(0, 80) : '',
       message: typeof message === 'string' ? message.slice(0, 200) : '',
-      details,
+      details: details as Readonly<Record<string, unknown>>,
     };
   } catch {
     return { code: '', message: '', details: {} };

@@ -58,6 +58,6 @@ test('a credential file that cannot be read stops the start', async (t) => {
   const { open } = await workplace(t);
   await assert.rejects(open('credentialFile: missing'), {
     name: 'CloudConfigError',
-    message: /credentialFile: ENOENT/,
+    message: /credentialFile: .*missing: expected a file/,
   });
 });

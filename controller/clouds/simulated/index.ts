@@ -1,44 +1,38 @@
-import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { CloudConfigError, type CloudConfigFile, type CloudModule } from '../cloud.ts';
+import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
+import { type CloudParts, configuredModule } from '../configured-module.ts';
 import { openConnections } from '../connections.ts';
+import type { ReadText } from '../variables.ts';
 import { parseSimulatedConfig } from './config.ts';
 import { nodeLabels } from './load-balancer-annotations.ts';
 import { createSimulatedCloud } from './simulated-cloud.ts';
 
 /** The cloud of the sandbox, over HTTP. */
-export const cloudModule: CloudModule = {
-  name: 'simulated',
-  memberChoice: { nodeLabels, configured: 'maxMembers of the cloud config' },
-  async open(file, context) {
-    if (!file) return { reportOnly: 'no --cloud-config says where the simulated cloud is' };
-    const config = parseSimulatedConfig(file);
-    if (!config.credential) return { reportOnly: `${file.path} has neither credential nor credentialFile` };
-    const source = config.credential;
-    const credential = 'text' in source ? source.text : await readCredential(file, source.file);
-    const files = 'text' in source ? [] : [pathOf(file, source.file)];
-    const { http, close } = openConnections(context, { maxSockets: 256 });
-    const { scope, account, ...cloud } = createSimulatedCloud({
-      config,
-      context,
-      http,
-      files,
-      close,
-      credential: async () => credential,
-    });
-    // The configuration names the project, and so does the path of every call.
-    return { ...cloud, identify: async () => ({ scope, account }) };
-  },
-};
+export const cloudModule = configuredModule('simulated', readConfig, openSimulated, {
+  nodeLabels,
+  configured: 'maxMembers of the cloud config',
+});
 
-const pathOf = ({ path }: CloudConfigFile, file: string) => resolve(dirname(path), file);
+type Config = Exclude<Awaited<ReturnType<typeof readConfig>>, { readonly reportOnly: string }>;
 
-async function readCredential(config: CloudConfigFile, file: string): Promise<string> {
-  try {
-    const text = (await readFile(pathOf(config, file), 'utf8')).trim();
-    if (!/^[\x21-\x7e]+$/.test(text)) throw new Error(`${file}: expected one credential in one line`);
-    return text;
-  } catch (error) {
-    throw new CloudConfigError(`${config.path}: credentialFile: ${error instanceof Error ? error.message : error}`);
-  }
+async function readConfig(file: CloudConfigFile | undefined, _env: unknown, readText: ReadText) {
+  if (!file) return { reportOnly: 'no --cloud-config says where the simulated cloud is' };
+  const config = parseSimulatedConfig(file);
+  const { credential: source } = config;
+  if (!source) return { reportOnly: `${file.path} has neither credential nor credentialFile` };
+  const path = 'file' in source ? resolve(dirname(file.path), source.file) : undefined;
+  const text = 'text' in source ? source.text : (await readText(path!))?.trim();
+  if (text === undefined || ('file' in source && !/^[\x21-\x7e]+$/.test(text)))
+    throw new CloudConfigError(
+      `${file.path}: credentialFile: ${path}: expected a file with one credential in one line`,
+    );
+  return { config, credential: text, files: path === undefined ? [] : [path], warnings: [] };
+}
+
+function openSimulated({ config: { config, credential, files }, context }: CloudParts<Config>) {
+  const { http, close } = openConnections(context, { maxSockets: 256 });
+  const parts = { config, context, http, files, close, credential: async () => credential };
+  const { scope, account, ...cloud } = createSimulatedCloud(parts);
+  // The configuration names the project, and so does the path of every call.
+  return { ...cloud, identify: async () => ({ scope, account }) };
 }

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import type { Instance, NodeAddress, NodeAddressType, PowerState } from '../../../common/instance.ts';
 import { simulated } from '../../../common/provider-id/simulated.ts';
 import { type AnswerFields, answerFields } from '../answer-fields.ts';
 import { oneOfIn } from '../answer-values.ts';
+import { canonical } from '../ip-address.ts';
 import { distinctAddresses, type Seen } from '../machines.ts';
 import type { Tags } from './load-balancer-answer.ts';
 
@@ -108,11 +108,10 @@ function maintenanceOf(tag: string | undefined): Pick<Instance, 'maintenance'> {
   return { maintenance: tag === '' ? [] : [{ deadline: tag, message: 'its tag says so' }] };
 }
 
-/** IPv6 in RFC 5952 form, so that equal addresses are equal texts. */
+/** In one spelling, so that equal addresses are equal texts. */
 function addressTexts(fields: AnswerFields, field: string): string[] {
   return fields.texts(field).map((address) => {
-    const family = isIP(address);
-    if (family === 0 || address.includes('%')) throw fields.wrong(field, 'IP addresses');
-    return family === 6 ? ipaddr.IPv6.parse(address).toRFC5952String() : address;
+    if (isIP(address) === 0 || address.includes('%')) throw fields.wrong(field, 'IP addresses');
+    return canonical(address);
   });
 }

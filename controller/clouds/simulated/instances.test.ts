@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { answerFields } from '../answer-fields.ts';
+import type { JsonApi } from '../json-api.ts';
 import { createMachineReader } from '../machines.ts';
-import type { SimulatedClient } from './client.ts';
 import { createInstances } from './instances.ts';
 
 function item(id: string, change: Record<string, unknown> = {}) {
@@ -22,15 +23,12 @@ function item(id: string, change: Record<string, unknown> = {}) {
 
 /** A reader of a cloud that gives these answers, whatever is asked. */
 function readerOf(answers: { items?: unknown[]; one?: unknown }) {
-  const client: SimulatedClient = {
-    region: async () => {},
-    any: async () => (answers.items ?? []).length > 0,
-    list: async () => answers.items ?? [],
-    lookup: async () => answers.items ?? [],
-    named: async () => answers.items ?? [],
-    get: async () => answers.one,
+  const answer = 'one' in answers ? answers.one : answers;
+  const api: JsonApi = {
+    send: async () => answer,
+    call: async () => answerFields(answer, { cloud: 'simulated', operation: 'instances' }),
   };
-  return createMachineReader('simulated', [createInstances(client, 'r')]);
+  return createMachineReader('simulated', [createInstances(api, 'r')]);
 }
 
 function short(answers: ReadonlyMap<string, { state: string; error?: unknown }>): Record<string, string> {

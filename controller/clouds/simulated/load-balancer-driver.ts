@@ -27,19 +27,16 @@ export interface DriverParts {
   readonly settleMs: number;
 }
 
-export type SimulatedDriver = LoadBalancerDriver & { probe(signal?: AbortSignal): Promise<void> };
-
 /** The load balancers of one project and region. */
-export function createLoadBalancerDriver({ api, region, idOf, maxMembers, settleMs }: DriverParts): SimulatedDriver {
+export function createLoadBalancerDriver({ api, region, idOf, maxMembers, settleMs }: DriverParts): LoadBalancerDriver {
   const sets = createMemberSets(idOf);
-  const { readers, get, probe } = createReaders({ api, region, sets });
+  const { readers, get } = createReaders({ api, region, sets });
   const calls = createCalls({ api, region, sets });
   return {
     annotations,
     nodeLabels,
     maxMembers,
     drains: true,
-    probe,
     main: kinds.loadBalancer,
     kinds: [
       addressKind(api, settleMs),

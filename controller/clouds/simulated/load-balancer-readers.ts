@@ -23,15 +23,7 @@ const paging = [['limit', '1000']] as const;
 
 type Filter = NonNullable<ApiRequest['query']>;
 
-export interface LoadBalancerReaders {
-  readonly readers: readonly Reader[];
-  /** Never out of date; undefined where the cloud says that this very one does not exist. */
-  get(id: string, io: ReadIo): Promise<LoadBalancer | undefined>;
-  /** One page of each kind, to prove that they may be read. */
-  probe(signal?: AbortSignal): Promise<void>;
-}
-
-export function createReaders({ api, region, sets }: CallParts): LoadBalancerReaders {
+export function createReaders({ api, region, sets }: CallParts) {
   async function list(operation: string, filter: Filter, { signal }: ReadIo): Promise<LoadBalancer[]> {
     const query = [...paging, ['inlineMembers', String(inlineMembers)] as const, ...filter];
     const items = await everyItem(api, { operation, path: '/load-balancers', query, signal });
@@ -49,6 +41,7 @@ export function createReaders({ api, region, sets }: CallParts): LoadBalancerRea
     return item && read(item);
   }
 
+  /** Never out of date; undefined where the cloud says that this very one does not exist. */
   const get = (id: string, io: ReadIo) =>
     one('load-balancers.get', '/load-balancers', id, (item) => readLoadBalancer(item, region, sets), io);
 
@@ -120,16 +113,7 @@ export function createReaders({ api, region, sets }: CallParts): LoadBalancerRea
     return answer.objects('items').map(readAddress);
   }
 
-  return {
-    readers: [loadBalancers, addressReader],
-    get,
-    async probe(signal) {
-      const one = ['limit', '1'] as const;
-      const query = [one, ['inlineMembers', '0']] as const;
-      await api.call({ operation: 'load-balancers.list', path: '/load-balancers', query, signal });
-      await api.call({ operation: 'addresses.list', path: '/addresses', query: [one], signal });
-    },
-  };
+  return { readers: [loadBalancers, addressReader], get };
 }
 
 /** What another cluster has kept is none of ours to count. */

@@ -5,8 +5,7 @@ import { createJsonApi } from '../json-api.ts';
 import { createLookups, targetBy } from '../lookups.ts';
 import { createMachineReader } from '../machines.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
-import { checkSimulated } from './check.ts';
-import { createSimulatedClient } from './client.ts';
+import { checkSimulated, readRegion } from './check.ts';
 import type { SimulatedConfig } from './config.ts';
 import { cloud, errorOf } from './fault.ts';
 import { instanceId } from './instance-answer.ts';
@@ -44,9 +43,8 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
     rateLimiter: createRateLimiter({ cloud, clock, random }),
     endpoint: `${config.endpoint}/v1/projects/${config.project}/regions/${config.region}`,
     authorization: async () => `Bearer ${await credential()}`,
-    errorOf: (operation, answer) => errorOf(operation, answer, clock.now()),
+    errorOf,
   });
-  const client = createSimulatedClient(config, api);
 
   /** The instance id, when this scope could hold it. */
   function heldId(providerID: string): string | undefined {
@@ -55,7 +53,6 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
   }
 
   const { region, maxMembers, settleMs = 5000 } = config;
-  const driver = createLoadBalancerDriver({ api, region, idOf: heldId, maxMembers, settleMs });
   const routes = createRoutes({ api, region, idOf: heldId });
   return {
     name: cloud,
@@ -65,14 +62,14 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
       cloud,
       listAbove: 1,
       targetOf: targetBy(heldId, `instance of simulated://${region}`),
-      createReader: () => createMachineReader(cloud, [createInstances(client, region)]),
+      createReader: () => createMachineReader(cloud, [createInstances(api, region)]),
     }),
-    loadBalancerDriver: driver,
+    loadBalancerDriver: createLoadBalancerDriver({ api, region, idOf: heldId, maxMembers, settleMs }),
     routes,
     volumes: createVolumes(api, region),
     files,
-    ping: (signal) => client.region(signal),
-    check: (signal) => checkSimulated({ client, config, driver, routes }, signal),
+    ping: (signal) => readRegion({ api, config }, signal),
+    check: (signal) => checkSimulated({ api, config, routes }, signal),
     close,
   };
 }

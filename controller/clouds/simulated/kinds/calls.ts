@@ -14,18 +14,14 @@ export interface CallParts {
   readonly sets: MemberSets;
 }
 
-/** Changes of load balancers and their parts. */
-export interface Calls {
-  /** Answers the whole load balancer; undefined: there is none any more. */
-  send(request: ApiRequest, io: WriteIo): Promise<LoadBalancer | undefined>;
-  change(request: ApiRequest, io: WriteIo): Promise<Answer>;
-  patch(operation: string, path: string, within: LoadBalancer, body: object, io: WriteIo): Promise<Answer>;
-}
+export type Calls = ReturnType<typeof createCalls>;
 
 /** Members of answers are known by their digest. */
 const quiet = [['inlineMembers', '0']] as const;
 
-export function createCalls({ api, region, sets }: CallParts): Calls {
+/** Changes of load balancers and their parts. */
+export function createCalls({ api, region, sets }: CallParts) {
+  /** Answers the whole load balancer; undefined: there is none any more. */
   async function send(request: ApiRequest, { permit, signal }: WriteIo): Promise<LoadBalancer | undefined> {
     const query = [...quiet, ...(request.query ?? [])];
     const answer = await namingMembers(() => api.call({ ...request, query, permit, signal }), region);
@@ -38,7 +34,7 @@ export function createCalls({ api, region, sets }: CallParts): Calls {
   return {
     send,
     change,
-    patch: (operation, path, within, body, io) =>
+    patch: (operation: string, path: string, within: LoadBalancer, body: object, io: WriteIo) =>
       change({ operation, method: 'PATCH', path, body: { ...body, ...guardOf(within, io) } }, io),
   };
 }
