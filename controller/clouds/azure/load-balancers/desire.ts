@@ -48,14 +48,15 @@ export function desireOf(input: DesireInput, options: DesireOptions): Desire {
   const { place, book } = options;
   const { desired, own } = input;
   const { owner, clusterName } = desired;
-  const settings = settingsOf(desired);
+  const families = servedFamilies(input);
+  const settings = settingsOf({ ...desired, families });
   const problems = [...settings.problems, ...fieldsOf(desired)];
   const refusals: Refusal[] = problems.map(unsupported);
   const remarks: string[] = [];
   const { served, refusals: unserved } = servedPorts(desired, false);
   refusals.push(...unserved);
   if (desired.retain && settings.isInternal) remarks.push('nothing of an internal load balancer is retained');
-  const sides = sidesOf(desired.families);
+  const sides = sidesOf(families);
   const documentOf = (isInternal: boolean) =>
     book.spelled(`${place.name ?? clusterName}${isInternal ? '-internal' : ''}`);
   const foreign = sides.flatMap(({ family }): Refusal[] => {
@@ -95,6 +96,14 @@ export function desireOf(input: DesireInput, options: DesireOptions): Desire {
     refusals: [...refusals, ...done.flatMap((one) => ('refusals' in one ? one.refusals : []))],
     remarks: [...remarks, ...new Set(done.flatMap((one) => ('remarks' in one ? (one.remarks ?? []) : [])))],
   };
+}
+
+/** With the second one that the Service has given up, while its address stays without consent. */
+function servedFamilies({ desired, own }: DesireInput): readonly IpFamily[] {
+  const { families, mayChangeAddress } = desired;
+  const isSecond = ({ kind, key }: Found) => kind === kindNames.balancer && key === 'IPv6';
+  const isKept = !mayChangeAddress && !families.includes('IPv6') && own().some(isSecond);
+  return isKept ? [...families, 'IPv6'] : families;
 }
 
 /** Of what has the names without a suffix; undefined: nothing that is known has them. */

@@ -45,22 +45,38 @@ describe('Services with addresses of IPv6', () => {
         assert.ok(configurations.every(({ pools = [] }) => pools.length === 0));
       }, sixAndFour(members)));
 
-  it('get the second family, and lose it with consent alone, without a change of the first', () =>
-    withWorld(async ({ service, ensure, partsOf }) => {
-      const desired = service();
-      const first = await ensure(desired);
-      const second = await ensure({ ...desired, families: both });
-      assert.deepEqual(second.observed?.ingress[0], first.observed?.ingress[0]);
-      assert.equal(second.observed?.ingress.length, 2);
-      const kept = await ensure(desired);
-      assert.deepEqual(
-        kept.refusals.map(({ reason }) => reason),
-        ['AddressWouldChange'],
-      );
-      const back = await ensure({ ...desired, mayChangeAddress: true });
-      assert.deepEqual([back.refusals, back.observed?.ingress], [[], first.observed?.ingress]);
-      assert.equal(partsOf('loadBalancers', 'kubernetes', 'backendAddressPools').length, 1);
-    }, sixAndFour('nodeIP')));
+  for (const members of ['nodeIP', 'nodeIPConfiguration'])
+    for (const own of [{}, internal])
+      it(`get the second family, and lose it with consent alone, with ${members} ${JSON.stringify(own)}`, () =>
+        withWorld(async ({ world, service, ensure, partsOf, rules }) => {
+          const document = own === internal ? 'kubernetes-internal' : 'kubernetes';
+          const desired = service({ annotations: annotated(own) });
+          const lists = ['frontendIPConfigurations', 'loadBalancingRules', 'probes', 'backendAddressPools'];
+          const parts = () => lists.map((list) => namesOf(partsOf('loadBalancers', document, list)));
+          const memberships = () =>
+            [...world.fake.vms.values()].flatMap(({ interfaces }) =>
+              interfaces[0]!.configurations.map(({ pools = [] }) => pools.length),
+            );
+          const first = await ensure(desired);
+          const second = await ensure({ ...desired, families: both });
+          assert.deepEqual(second.observed?.ingress[0], first.observed?.ingress[0]);
+          assert.equal(second.observed?.ingress.length, 2);
+          const standing = [parts(), memberships(), rules()];
+          const kept = await ensure(desired);
+          assert.deepEqual([kept.calls, kept.observed?.ingress], [0, second.observed?.ingress]);
+          assert.deepEqual(
+            kept.refusals.map(({ reason, message }) => [reason, message]),
+            [['AddressWouldChange', `${baseName(desired.owner.service)}-IPv6: its IPv6 address would be deleted`]],
+          );
+          assert.deepEqual([parts(), memberships(), rules()], standing);
+          await ensure({ ...desired, ports: [port(81, 30081)], members: desired.members.slice(1) });
+          assert.deepEqual(
+            parts()[1],
+            ['TCP-81', 'TCP-81-IPv6'].map((end) => `${baseName(desired.owner.service)}-${end}`),
+          );
+          const back = await ensure({ ...desired, mayChangeAddress: true });
+          assert.deepEqual([back.refusals, back.observed?.ingress], [[], first.observed?.ingress]);
+        }, sixAndFour(members)));
 
   it('keeps the frontend of one family where a subnet or a prefix is named like the other family', () =>
     withWorld(async ({ service, ensure, remove, partsOf, network: cloud }) => {

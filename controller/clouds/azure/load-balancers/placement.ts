@@ -29,7 +29,9 @@ export interface PlacementInput {
 
 /** Where the address comes from, or why it cannot come from there. Pure. */
 export function placementOf(parts: PlacementInput): Placement | Refusal {
-  const { input, settings, place, standing } = parts;
+  const { input, settings, family, place, standing } = parts;
+  if (standing !== undefined && !input.desired.families.includes(family))
+    return { reason: 'AddressWouldChange', message: `${standing.body.name}: its ${family} address would be deleted` };
   const desired = desiredPlacement(parts);
   if (!('from' in desired) || standing === undefined || input.desired.mayChangeAddress) return desired;
   const current = currentPlacement(input, standing.body);
