@@ -38,7 +38,7 @@ export function serverChanges(
   const removed = there.filter((one) => !desired.some((each) => isSame(one, each)));
   const weighed = chunks(desired.filter(isWeighed), atOnce).map(change('weigh'));
   return [
-    ...memberChanges({ added, removed, atOnce }, change('add'), change('remove')),
+    ...memberChanges({ added, removed, count: there.length, atOnce }, change('add'), change('remove')),
     ...weighed.map((one): Change => ({ ...one, phase: 'set' })),
   ];
 }
