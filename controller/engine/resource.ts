@@ -122,8 +122,8 @@ export interface Change {
   readonly after?: readonly string[];
   /**
    * Of a removal: it is sent, too, where an addition that it waits for was refused with QuotaExceeded, which is then
-   * tried again. Only where it makes that room for certain, and never for members: all that serve could go, one after
-   * the other, while the additions stay refused.
+   * tried again. Never of members that serve, where all are exchanged: they could go, one after the other, while the
+   * additions stay refused.
    */
   readonly makesRoom?: true;
   readonly changesAddress?: boolean;

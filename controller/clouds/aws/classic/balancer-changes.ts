@@ -227,7 +227,7 @@ function instanceChanges({ name, instances }: ClassicLoadBalancer, { members, jo
   const added = joining.filter(({ id }) => !there.has(id));
   const removed = instances.filter((id) => !all.has(id));
   return memberChanges(
-    { added, removed },
+    { added, removed, count: instances.length },
     (some, at) => {
       const body: BalancerChange = { does: 'register instances', instances: some };
       const summary = `register with ${name}: ${listed(some.map(({ id }) => id))}`;

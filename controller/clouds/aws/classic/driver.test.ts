@@ -377,16 +377,20 @@ describe('a classic load balancer', () => {
     assert.deepEqual(rulesOfNodes(), rules);
   });
 
-  it('removes no member while a new one cannot join', async () => {
-    const { ensure, aws, balancer } = machine();
-    await ensure(desired());
-    aws.setHook(({ operation }) => {
-      if (operation === 'RegisterInstancesWithLoadBalancer') throw fault('AccessDenied');
-      return undefined;
+  for (const [title, joining, left] of [
+    ['keeps no removed member because a new one cannot join', [2, 3], ['i-2']],
+    ['keeps all members while those that replace them cannot join', [3, 4], ['i-1', 'i-2']],
+  ] as const)
+    it(title, async () => {
+      const { ensure, aws, balancer } = machine();
+      await ensure(desired());
+      aws.setHook(({ operation }) => {
+        if (operation === 'RegisterInstancesWithLoadBalancer') throw fault('AccessDenied');
+        return undefined;
+      });
+      await assert.rejects(ensure(desired({ members: joining.map((number) => member(number)) })));
+      assert.deepEqual(instancesOf(balancer()), left);
     });
-    await assert.rejects(ensure(desired({ members: [member(2), member(3)] })));
-    assert.deepEqual(instancesOf(balancer()), ['i-1', 'i-2']);
-  });
 
   it('waits for a group that AWS still holds in use, and then deletes it', async () => {
     const { ensure, remove, groups, aws } = machine();

@@ -102,4 +102,11 @@ describe('a target group that takes no more targets', () => {
     await assert.rejects(m.ensure(members(5, 6, 7, 8)), /no end/);
     assert.deepEqual(m.targets(), [['i-1', 'i-2', 'i-3', 'i-4']]);
   });
+
+  it('loses those that are no members any more although AWS refuses the new ones', async () => {
+    const { m } = await fullGroup();
+    denyRegistration(m);
+    await assert.rejects(m.ensure(members(3, 4, 5)), /no end/);
+    assert.deepEqual(m.targets(), [['i-3', 'i-4']]);
+  });
 });

@@ -1,7 +1,7 @@
 import { aws } from '../../../../common/provider-id/aws.ts';
 import type { Change } from '../../../engine/resource.ts';
 import type { DesiredMember } from '../../load-balancers.ts';
-import { chunks } from '../../parallel.ts';
+import { memberChanges } from '../../member-changes.ts';
 import type { DesiredGroup } from './desired-listeners.ts';
 import type { TagSpec } from './marks.ts';
 import type { Target, TargetGroupAttributes, TargetList } from './network-load-balancer.ts';
@@ -70,39 +70,26 @@ export function defaultAttributes({
   return { 'preserve_client_ip.enabled': String(preserved), 'proxy_protocol_v2.enabled': 'false' };
 }
 
-/**
- * What differs, each a call. Targets are registered before others are deregistered, so that a group is never empty in
- * between. Failed targets that are no members serve nobody: where AWS refuses new ones because the group is full, they
- * are deregistered to make room. Where the group holds nothing else, one of them stays until one new target is there.
- * Pure.
- */
+/** What differs, each a call. Pure. */
 export function compareTargets({ name, targets: there }: TargetList, asked: Targets): readonly Change[] {
   const ids = new Set(there.map(({ id }) => id));
   const stay = new Set(asked.targets.map(({ id }) => id));
-  const missing = asked.targets.filter(({ id }) => !ids.has(id));
-  const extra = there.filter(
+  const added = asked.targets.filter(({ id }) => !ids.has(id));
+  const removed = there.filter(
     ({ id, providerID }) => !stay.has(id) && !asked.kept.has(aws.parse(providerID)?.instanceId ?? id),
   );
-  const haveFailed = extra.filter(({ healthy }) => healthy === false);
-  const alone = haveFailed.length > 0 && haveFailed.length === there.length ? 1 : 0;
-  const failed = haveFailed.slice(alone);
-  const others = extra.filter((one) => !failed.includes(one));
-  const joining = [missing.slice(0, alone), ...chunks(missing.slice(alone), targetsPerCall)].filter(
-    ({ length }) => length > 0,
-  );
-  const registered = joining.map((targets, at): Change => {
-    const body: TargetChange = { does: 'register', targets, trusted: asked.trusted };
-    const summary = `target group ${name}: register ${listed(targets)}`;
-    return { what: `register ${at + 1}`, phase: 'grow', summary, body };
-  });
-  const after = registered.map(({ what }) => what);
-  const deregistered = (does: string, all: readonly Target[], makesRoom?: true) =>
-    chunks(all, targetsPerCall).map((targets, at): Change => {
+  const isFailed = ({ healthy }: Target) => healthy === false;
+  return memberChanges(
+    { added, removed, count: there.length, isFailed, atOnce: targetsPerCall },
+    (targets, at) => {
+      const body: TargetChange = { does: 'register', targets, trusted: asked.trusted };
+      return { what: `register ${at + 1}`, summary: `target group ${name}: register ${listed(targets)}`, body };
+    },
+    (targets, at) => {
       const body: TargetChange = { does: 'deregister', ids: targets.map(({ id }) => id) };
-      const summary = `target group ${name}: deregister ${listed(targets)}`;
-      return { what: `${does} ${at + 1}`, phase: 'shrink', after, summary, body, ...(makesRoom && { makesRoom }) };
-    });
-  return [...registered, ...deregistered('deregister failed', failed, true), ...deregistered('deregister', others)];
+      return { what: `deregister ${at + 1}`, summary: `target group ${name}: deregister ${listed(targets)}`, body };
+    },
+  );
 }
 
 /** Pure. */

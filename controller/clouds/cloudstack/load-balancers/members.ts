@@ -53,7 +53,7 @@ export function membersKind({ change, changed, list }: Project): Kind<MembersSpe
         const body: MembersSpec = { ids, network: spec.network };
         return { what: `${does} ${at}`, summary: `${does} ${ids.length} VMs`, body };
       };
-      const difference = { added, removed };
+      const difference = { added, removed, count: body.ids.length };
       const changes = memberChanges(difference, change('assign'), change('remove'));
       return changes.length === 0 ? { same: true } : { changes };
     },

@@ -133,7 +133,7 @@ function poolChanges({ wire, name }: Shown<TargetPool>, { instances = [], check 
     return { what, summary: `target pool ${name}: ${summary}`, body: { verb, wire } };
   };
   const changes = memberChanges(
-    { added, removed, atOnce: maxInCall },
+    { added, removed, count: found.length, atOnce: maxInCall },
     (some, at) => told(`add ${at}`, `add ${some.length} instances`, 'addInstance', refer(some)),
     (some, at) => told(`remove ${at}`, `remove ${some.length} instances`, 'removeInstance', refer(some)),
   );

@@ -37,7 +37,7 @@ export function groupKind(parts: FoundParts): Kind<GroupSpec, Shown> {
       const added = instances.filter((path) => !found.includes(path));
       const removed = found.filter((path) => !instances.includes(path));
       const changes = memberChanges(
-        { added, removed },
+        { added, removed, count: found.length },
         (some, at) => ({ what: `add ${at}`, summary: `add ${some.length} to ${body.path}`, body: some }),
         (some, at) => ({ what: `remove ${at}`, summary: `remove ${some.length} from ${body.path}`, body: some }),
       );

@@ -86,7 +86,7 @@ function membersChanged({ name, members: there }: Pool, { members, crossVpc }: P
   };
   const added = members.filter((one) => isThere(one) === undefined);
   const removed = there.filter((one) => !members.some((each) => isSame(one, each)));
-  const difference = { added, removed, atOnce: membersAtOnce };
+  const difference = { added, removed, count: there.length, atOnce: membersAtOnce };
   const updates = chunks(weighed, membersAtOnce).map(change('batch-update'));
   return [
     ...memberChanges(difference, change('batch-add'), change('batch-delete')),
