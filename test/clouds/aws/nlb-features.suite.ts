@@ -214,7 +214,7 @@ describe('network load balancers on moto', () => {
         new CreateLoadBalancerCommand({ Name: desired.name, Type: 'network', SubnetMappings, Tags }),
       );
       const { LoadBalancerArn: arn, DNSName: hostname, VpcId } = LoadBalancers![0]!;
-      const key = { port: 80, nodePort: 30080, protocol: 'TCP', healthProtocol: 'TCP', healthInterval: 30 };
+      const key = { port: 80, nodePort: 30080, protocol: 'TCP', health: { protocol: 'TCP', interval: 30 } };
       const { TargetGroups } = await elbv2.send(
         new CreateTargetGroupCommand({
           Name: targetGroupName(world.network.clusterId, desired.service, { ...key, targetType: 'instance' }),

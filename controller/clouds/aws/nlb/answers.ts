@@ -61,8 +61,8 @@ export function targetGroupOf(answer: ElbTargetGroup, tags: Tags): TargetGroup {
     name: answer.TargetGroupName ?? '',
     protocol: answer.Protocol ?? '',
     port: answer.Port ?? 0,
-    targetType: answer.TargetType ?? 'instance',
-    ipType: answer.IpAddressType ?? 'ipv4',
+    targetType: answer.TargetType === 'ip' ? 'ip' : 'instance',
+    ipType: answer.IpAddressType === 'ipv6' ? 'ipv6' : 'ipv4',
     health: {
       protocol,
       port: answer.HealthCheckPort ?? '',

@@ -84,13 +84,12 @@ export function desiredListeners(
     if (first === udp) tls = undefined;
     const protocol = tls ? 'TLS' : both ? 'TCP_UDP' : (first.protocol as 'TCP' | 'UDP');
     const targetProtocol = tls ? (tls.toMembers ? 'TLS' : 'TCP') : protocol;
-    const key: TargetGroupKey = {
+    const key = {
       port: number,
       nodePort: first.nodePort,
       protocol: targetProtocol,
       targetType: settings.targetType,
-      healthProtocol: health.protocol,
-      healthInterval: health.interval,
+      health,
     };
     listeners.push({
       port: number,
@@ -101,7 +100,6 @@ export function desiredListeners(
         ...key,
         name: targetGroupName(options.clusterId, desired.service, key),
         ipType: desired.families.includes('IPv4') ? 'ipv4' : 'ipv6',
-        health,
         attributes: attributesOf(settings, targetProtocol),
       },
     });
@@ -182,18 +180,7 @@ export function standingListener(
     protocol: protocol as DesiredListener['protocol'],
     certificate,
     policy: undefined,
-    group: {
-      name,
-      port,
-      nodePort,
-      protocol: toTargets,
-      health,
-      attributes: {},
-      targetType: targetType === 'ip' ? 'ip' : 'instance',
-      ipType: ipType === 'ipv6' ? 'ipv6' : 'ipv4',
-      healthProtocol: health.protocol,
-      healthInterval: health.interval,
-    },
+    group: { name, port, nodePort, protocol: toTargets, targetType, ipType, health, attributes: {} },
   };
 }
 
@@ -215,15 +202,8 @@ export function leaveUnchanged(
   const front = isFrontUnclear && { protocol: protocol as DesiredListener['protocol'], certificate, policy: undefined };
   const there = isGroupUnclear ? standing.group : undefined;
   if (!there) return { ...listener, ...front };
-  const targetType = there.targetType === 'ip' ? ('ip' as const) : ('instance' as const);
-  const key: TargetGroupKey = {
-    port: listener.port,
-    nodePort: listener.group.nodePort,
-    protocol: there.protocol,
-    targetType,
-    healthProtocol: there.health.protocol,
-    healthInterval: there.health.interval,
-  };
-  const name = there.port === key.nodePort ? there.name : targetGroupName(clusterId, service, key);
-  return { ...listener, ...front, group: { ...listener.group, ...key, name, health: there.health, attributes: {} } };
+  const { protocol: toTargets, targetType, health } = there;
+  const group = { ...listener.group, protocol: toTargets, targetType, health, attributes: {} };
+  const name = there.port === group.nodePort ? there.name : targetGroupName(clusterId, service, group);
+  return { ...listener, ...front, group: { ...group, name } };
 }

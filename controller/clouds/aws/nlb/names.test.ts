@@ -7,8 +7,7 @@ const key: TargetGroupKey = {
   nodePort: 8080,
   protocol: 'TCP',
   targetType: 'instance',
-  healthProtocol: '',
-  healthInterval: 0,
+  health: { protocol: '', interval: 0 },
 };
 
 describe('names of what belongs to a network load balancer', () => {
@@ -26,7 +25,7 @@ describe('names of what belongs to a network load balancer', () => {
       'another health check',
       'cluster-a',
       'default/service-a',
-      { targetType: 'ip', healthProtocol: 'HTTP', healthInterval: 10 },
+      { targetType: 'ip', health: { protocol: 'HTTP', interval: 10 } },
       'k8s-default-servicea-4028e49618',
     ],
   ];

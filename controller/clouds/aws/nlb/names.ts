@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Health } from './network-load-balancer.ts';
 
 /** What cannot be changed on a target group, and so is part of its name. */
 export interface TargetGroupKey {
@@ -8,9 +9,7 @@ export interface TargetGroupKey {
   readonly nodePort: number;
   readonly protocol: string;
   readonly targetType: 'instance' | 'ip';
-  readonly healthProtocol: string;
-  /** Seconds. */
-  readonly healthInterval: number;
+  readonly health: Pick<Health, 'protocol' | 'interval'>;
 }
 
 /** Of target groups and security groups alike. */
@@ -31,8 +30,8 @@ export function targetGroupPrefix(service: string): string {
  */
 export function targetGroupName(clusterId: string, service: string, key: TargetGroupKey): string {
   const [namespace = '', name = ''] = service.split('/');
-  const { port, nodePort, protocol, targetType, healthProtocol, healthInterval } = key;
-  const parts = [clusterId, namespace, name, port, nodePort, protocol, targetType, healthProtocol, healthInterval];
+  const { port, nodePort, protocol, targetType, health } = key;
+  const parts = [clusterId, namespace, name, port, nodePort, protocol, targetType, health.protocol, health.interval];
   const hash = createHash('sha1').update(parts.join('')).digest('hex');
   return `${targetGroupPrefix(service)}${hash.slice(0, 10)}`;
 }

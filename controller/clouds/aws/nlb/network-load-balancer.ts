@@ -39,8 +39,8 @@ export interface TargetGroup {
   readonly name: string;
   readonly protocol: string;
   readonly port: number;
-  readonly targetType: string;
-  readonly ipType: string;
+  readonly targetType: 'instance' | 'ip';
+  readonly ipType: 'ipv4' | 'ipv6';
   readonly health: Health;
   /** ARNs of those whose listeners forward to it. */
   readonly loadBalancers: readonly string[];
