@@ -134,7 +134,10 @@ function unquote(rest: string, error: (problem: string) => CloudConfigError): st
   return value;
 }
 
-/** Typed access to one section by lower-case key. Of repeated keys the last one counts, except in `list`. */
+/**
+ * Typed access to one section by key, in any case; errors spell it as it is asked for. Of repeated keys the last one
+ * counts, except in `list`.
+ */
 export interface GcfgReader {
   /** Whether the key has a value that is not empty. */
   has(key: string): boolean;
@@ -183,17 +186,17 @@ export function readSection(file: GcfgFile, name: string, subsection?: string): 
 
 /** @param title what errors call the place: a section, or variables of the environment */
 export function readEntries(path: string, title: string, entries: readonly GcfgEntry[]): GcfgReader {
-  const last = (key: string) => entries.findLast((entry) => entry.key === key);
+  const named = (key: string) => entries.filter((entry) => entry.key === key.toLowerCase());
+  const last = (key: string) => named(key).at(-1);
   function error(key: string, problem: string): CloudConfigError {
     const line = last(key)?.line;
     return new CloudConfigError(`${path}${line ? ` line ${line}` : ''}: ${title} ${key}: ${problem}`);
   }
   function list(key: string): readonly string[] {
     const values: string[] = [];
-    for (const entry of entries) {
-      if (entry.key !== key) continue;
-      if (entry.value === undefined) values.length = 0;
-      else if (entry.value !== '') values.push(entry.value);
+    for (const { value } of named(key)) {
+      if (value === undefined) values.length = 0;
+      else if (value !== '') values.push(value);
     }
     return values;
   }

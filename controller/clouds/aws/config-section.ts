@@ -1,8 +1,7 @@
-import { CloudConfigError } from '../cloud.ts';
-import { type GcfgFile, type GcfgReader, readSection, unknownKeys } from '../gcfg.ts';
+import { type GcfgFile, unknownKeys } from '../gcfg.ts';
 
 /** Sections with their keys, spelt as the documentation spells them; a file may spell them in any case. */
-export const documentedKeys: Readonly<Record<string, readonly string[]>> = {
+const documentedKeys: Readonly<Record<string, readonly string[]>> = {
   Global: [
     'Zone',
     'Region',
@@ -25,34 +24,6 @@ export const documentedKeys: Readonly<Record<string, readonly string[]>> = {
   ],
   ServiceOverride: ['Service', 'Region', 'URL', 'SigningRegion', 'SigningMethod', 'SigningName'],
 };
-
-/** One section, read by documented keys; its errors name them so. */
-export function readDocumented(file: GcfgFile, name: string, subsection?: string): GcfgReader {
-  const section = readSection(file, name, subsection);
-  const named = (key: string, { message }: CloudConfigError) =>
-    new CloudConfigError(message.replace(`] ${key.toLowerCase()}: `, `] ${key}: `));
-  const read =
-    <Value>(how: (key: string) => Value) =>
-    (key: string): Value => {
-      try {
-        return how(key.toLowerCase());
-      } catch (error) {
-        throw error instanceof CloudConfigError ? named(key, error) : error;
-      }
-    };
-  return {
-    has: read(section.has),
-    text: read(section.text),
-    list: read(section.list),
-    words: read(section.words),
-    choices: (key, allowed) => read((lower) => section.choices(lower, allowed))(key),
-    cidrs: read(section.cidrs),
-    integer: (key, most) => read((lower) => section.integer(lower, most))(key),
-    boolean: read(section.boolean),
-    durationMs: read(section.durationMs),
-    error: (key, problem) => named(key, section.error(key.toLowerCase(), problem)),
-  };
-}
 
 /**
  * `[section] key` of what is set and not documented, once each, as it is written.

@@ -1,6 +1,6 @@
 import type { CloudConfigError, CloudConfigFile } from '../cloud.ts';
-import { type GcfgFile, parseGcfg } from '../gcfg.ts';
-import { readDocumented, undocumented } from './config-section.ts';
+import { type GcfgFile, parseGcfg, readSection } from '../gcfg.ts';
+import { undocumented } from './config-section.ts';
 import { type HealthProbe, healthProbeOf, idOf, managedSecurityGroupsOf, topologyTypesOf } from './config-values.ts';
 import { overridable, overriddenServices } from './overridden-services.ts';
 import type { ServiceId } from './service-id.ts';
@@ -55,7 +55,7 @@ const arn = /^arn:aws[\w-]*:iam::(\d{12}):role\/.+$/;
  */
 export function parseAwsConfig(file: CloudConfigFile | undefined): AwsConfig {
   const gcfg: GcfgFile = file === undefined ? { path: '', sections: [] } : parseGcfg(file.text, file.path);
-  const global = readDocumented(gcfg, 'Global');
+  const global = readSection(gcfg, 'Global');
   const roleArn = global.text('RoleARN');
   if (roleArn !== undefined && !arn.test(roleArn)) {
     throw global.error('RoleARN', `${JSON.stringify(roleArn)}, expected arn:aws:iam::<account>:role/<name>`);
@@ -126,7 +126,7 @@ function serviceOverrides(gcfg: GcfgFile): readonly ServiceOverride[] {
   const overrides: ServiceOverride[] = [];
   for (const { name: title, subsection } of gcfg.sections) {
     if (title !== 'serviceoverride') continue;
-    const section = readDocumented(gcfg, 'ServiceOverride', subsection);
+    const section = readSection(gcfg, 'ServiceOverride', subsection);
     const needed = (key: string) => {
       const value = section.text(key);
       if (value === undefined) throw section.error(key, 'is missing, expected Service, Region, URL and SigningRegion');
