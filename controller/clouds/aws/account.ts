@@ -1,5 +1,5 @@
-import { CloudError } from '../../../common/cloud-error.ts';
 import type { CredentialProvider } from './credentials.ts';
+import { awsError } from './errors.ts';
 
 type Credential = Awaited<ReturnType<CredentialProvider>>;
 
@@ -31,7 +31,7 @@ export function createAccount(
       const message =
         `the credential is of account ${account}, this process serves account ${known}: a restart serves the new ` +
         'one';
-      throw new CloudError({ kind: 'Unauthorized', cloud: 'aws', operation: 'GetCallerIdentity', message });
+      throw awsError('Unauthorized', 'GetCallerIdentity', message);
     }
     known = account;
     provedKey = credential.accessKeyId;

@@ -1,3 +1,4 @@
+import { DescribeInstancesCommand } from '@aws-sdk/client-ec2';
 import { isCloudError } from '../../../common/cloud-error.ts';
 import type { CheckResult } from '../cloud.ts';
 import { inParallel } from '../parallel.ts';
@@ -12,8 +13,8 @@ import type { Sts } from './sts.ts';
 
 export interface CheckOptions {
   readonly parts: AwsParts;
-  /** Made for this alone. */
-  readonly sts: () => Promise<Sts>;
+  /** For this alone. */
+  readonly sts: Sts;
   readonly region: { readonly name: string; readonly from: string };
   readonly credentialsFrom: string;
   readonly signal: AbortSignal | undefined;
@@ -27,7 +28,7 @@ const vague =
 /** A dry run with the credential. Throws a CloudError. */
 export async function proveCredential(ec2: Ec2, signal?: AbortSignal): Promise<void> {
   try {
-    await ec2.describeInstances({ DryRun: true }, { signal });
+    await ec2.read(new DescribeInstancesCommand({ DryRun: true }), { signal });
   } catch (error) {
     if (codeOf(error) !== 'DryRunOperation') throw error;
   }
@@ -42,15 +43,12 @@ export async function checkAws(options: CheckOptions): Promise<readonly CheckRes
   const results: CheckResult[] = [{ name: 'region', ok: true, message: `${region.name}, from ${region.from}` }];
   let caller = '';
   try {
-    const identity = await sts();
-    try {
-      caller = await identity.identity(signal);
-    } finally {
-      identity.close();
-    }
+    caller = await sts.identity(signal);
     results.push({ name: 'credentials', ok: true, message: `${caller}, from ${credentialsFrom}` });
   } catch (error) {
     return [...results, { name: 'credentials', ok: false, message: `from ${credentialsFrom}: ${textOf(error)}` }];
+  } finally {
+    sts.close();
   }
   results.push(await checkCluster(parts, signal));
   const table = await readRouteTable(parts, { signal }).then(

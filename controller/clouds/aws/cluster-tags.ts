@@ -1,6 +1,6 @@
 import type { Instance as Ec2Instance } from '@aws-sdk/client-ec2';
-import { CloudError } from '../../../common/cloud-error.ts';
 import type { AwsConfig } from './config.ts';
+import { invalid } from './errors.ts';
 
 /**
  * Tags that mark this cluster's resources for the cloud's other controllers. Mooring's own proof of ownership is
@@ -64,7 +64,8 @@ export function createCluster(
     const legacy = tags[legacyKey];
     const all = new Set([...ids, ...(legacy === undefined ? [] : [legacy])]);
     if (all.size > 1) {
-      throw invalid(`${instance?.InstanceId} is tagged for several clusters: ${[...all].join(', ')}; expected one`);
+      const message = `${instance?.InstanceId} is tagged for several clusters: ${[...all].join(', ')}; expected one`;
+      throw invalid('cluster id', message);
     }
     const [id] = all;
     if (id !== undefined) return clusterTagsOf(id, legacy !== undefined);
@@ -72,12 +73,9 @@ export function createCluster(
     const where =
       instance === undefined ? 'this is no EC2 instance' : `${instance.InstanceId} has no tag ${prefix}<id>`;
     throw invalid(
+      'cluster id',
       `no cluster id: ${where}; expected KubernetesClusterID in [Global] of the cloud config, that tag, or ` +
         '--allow-untagged-cloud',
     );
   }
-}
-
-function invalid(message: string): CloudError {
-  return new CloudError({ kind: 'Invalid', cloud: 'aws', operation: 'cluster id', message });
 }

@@ -49,7 +49,7 @@ export async function findCredentials(
     return { state: 'found', provider: async () => credential, from: 'the environment', files: [] };
   }
   // The client's types lack it, but it reaches the SDK, which else caches files for as long as the process lives.
-  const { requestHandler } = clientDefaults({ context: { env } });
+  const { requestHandler } = clientDefaults(env);
   const chain = new EC2Client({ region, ignoreCache: true, requestHandler } as EC2ClientConfig);
   const provider: CredentialProvider = () => chain.config.credentials();
   const explicit = explicitSources.find((name) => env[name]);

@@ -1,39 +1,23 @@
 import {
-  type AvailabilityZone,
-  DescribeAvailabilityZonesCommand,
   DescribeInstancesCommand,
-  type DescribeInstancesRequest,
-  type DescribeInstancesResult,
   EC2Client,
   type EC2ClientConfig,
+  type Filter,
+  type Instance,
+  type Reservation,
 } from '@aws-sdk/client-ec2';
-import {
-  clientDefaults,
-  createServiceCalls,
-  type ReadOptions,
-  type ServiceCalls,
-  type ServiceCallsOptions,
-} from './service-calls.ts';
+import { everyPage } from './pages.ts';
+import { createServiceCalls, type ReadOptions, type ServiceCalls, type ServiceCallsOptions } from './service-calls.ts';
 
-/** The calls of EC2; those about nodes by name. */
 export interface Ec2 extends ServiceCalls {
-  describeInstances(request: DescribeInstancesRequest, options?: ReadOptions): Promise<DescribeInstancesResult>;
-  /** The zones of the region; `dryRun` only asks whether the call is allowed. */
-  describeZones(dryRun: boolean, options?: ReadOptions): Promise<readonly AvailabilityZone[]>;
   /** The host the calls go to, with its port where it is not the scheme's own. */
   host(): Promise<string>;
 }
 
 export function createEc2(config: EC2ClientConfig & { readonly region: string }, options: ServiceCallsOptions): Ec2 {
-  const client = new EC2Client({ ...config, ...clientDefaults(options) });
-  const calls = createServiceCalls(client, options);
+  const client = new EC2Client(config);
   return {
-    ...calls,
-    describeInstances: (request, readOptions) => calls.read(new DescribeInstancesCommand(request), readOptions),
-    async describeZones(dryRun, readOptions) {
-      const command = new DescribeAvailabilityZonesCommand({ DryRun: dryRun });
-      return (await calls.read(command, readOptions)).AvailabilityZones ?? [];
-    },
+    ...createServiceCalls(client, options),
     async host() {
       const endpoint = await (client.config.endpoint?.() ?? client.config.serviceConfiguredEndpoint?.());
       if (endpoint !== undefined) return hostOf(endpoint);
@@ -45,6 +29,38 @@ export function createEc2(config: EC2ClientConfig & { readonly region: string },
       return url.host;
     },
   };
+}
+
+/**
+ * Instances that meet all filters, page by page. EC2 takes up to 200 values a filter.
+ *
+ * @param found gets them; where a page fails, it has those of the pages before
+ */
+export function listInstances(
+  ec2: Pick<Ec2, 'read'>,
+  Filters: Filter[],
+  options: ReadOptions,
+  found: Instance[] = [],
+): Promise<readonly Instance[]> {
+  const page = async (NextToken: string | undefined) => {
+    const command = new DescribeInstancesCommand({ Filters, MaxResults: 1000, NextToken });
+    const answer = await ec2.read(command, options);
+    return { items: instancesIn(answer), next: answer.NextToken };
+  };
+  return everyPage('DescribeInstances', page, found);
+}
+
+/** By ids, in one call. Throws a CloudError `NotFound` where one of them does not exist. */
+export async function getInstances(
+  ec2: Pick<Ec2, 'read'>,
+  ids: readonly string[],
+  options: ReadOptions,
+): Promise<readonly Instance[]> {
+  return instancesIn(await ec2.read(new DescribeInstancesCommand({ InstanceIds: [...ids] }), options));
+}
+
+function instancesIn({ Reservations }: { readonly Reservations?: readonly Reservation[] | undefined }): Instance[] {
+  return (Reservations ?? []).flatMap(({ Instances }) => Instances ?? []);
 }
 
 function hostOf(endpoint: string | { hostname: string; port?: number | undefined }): string {

@@ -1,4 +1,9 @@
-import { CloudError, type CloudErrorKind, kindOfHttpStatus } from '../../../common/cloud-error.ts';
+import {
+  CloudError,
+  type CloudErrorDetails,
+  type CloudErrorKind,
+  kindOfHttpStatus,
+} from '../../../common/cloud-error.ts';
 
 /**
  * Kinds of the error codes of EC2 and both Elastic Load Balancing APIs; see "Error codes for the Amazon EC2 API" and
@@ -85,14 +90,8 @@ export function toCloudError(error: unknown, operation: string): CloudError {
   if (error instanceof CloudError) return error;
   const code = codeOf(error);
   const status = statusOf(error);
-  return new CloudError({
-    kind: kindOf(code, status, isCut(error)),
-    cloud: 'aws',
-    operation,
-    message: `${code}: ${firstLine(error)}`,
-    retryAfterMs: retryAfterMs(error),
-    cause: error,
-  });
+  const more = { retryAfterMs: retryAfterMs(error), cause: error };
+  return awsError(kindOf(code, status, isCut(error)), operation, `${code}: ${firstLine(error)}`, more);
 }
 
 function kindOf(code: string, status: number | undefined, cut: boolean): CloudErrorKind {
@@ -131,7 +130,17 @@ function firstLine(error: unknown): string {
   return (message.split('\n', 1)[0] ?? '').slice(0, 300);
 }
 
+/** A failure that AWS has not told by an error of its own. */
+export function awsError(
+  kind: CloudErrorKind,
+  operation: string,
+  message: string,
+  more: Pick<CloudErrorDetails, 'cause' | 'retryAfterMs' | 'subjects'> = {},
+): CloudError {
+  return new CloudError({ ...more, kind, cloud: 'aws', operation, message });
+}
+
 /** What the cloud answered, or what a Service asks for, cannot be used. */
 export function invalid(operation: string, message: string): CloudError {
-  return new CloudError({ kind: 'Invalid', cloud: 'aws', operation, message });
+  return awsError('Invalid', operation, message);
 }

@@ -1,3 +1,6 @@
+import { ElasticLoadBalancingClient } from '@aws-sdk/client-elastic-load-balancing';
+import { ElasticLoadBalancingV2Client } from '@aws-sdk/client-elastic-load-balancing-v2';
+import { STSClient } from '@aws-sdk/client-sts';
 import { aws } from '../../../common/provider-id/aws.ts';
 import {
   CloudConfigError,
@@ -15,8 +18,6 @@ import { createCluster } from './cluster-tags.ts';
 import { type AwsConfig, accountOfRole, parseAwsConfig } from './config.ts';
 import { type CredentialProvider, findCredentials, regionOfSurroundings } from './credentials.ts';
 import { createEc2 } from './ec2.ts';
-import { createElb } from './elb.ts';
-import { createElbV2 } from './elbv2.ts';
 import { endpointOf } from './endpoints.ts';
 import { createLoadBalancers } from './load-balancers.ts';
 import { createNetworkLayers } from './network-layers.ts';
@@ -27,7 +28,9 @@ import { createRateLimiters } from './rate-limiters.ts';
 import { createReader } from './reader.ts';
 import { createRoutes } from './routes/routes.ts';
 import { createSelf } from './self.ts';
+import { clientDefaults, createServiceCalls } from './service-calls.ts';
 import type { ServiceId } from './service-id.ts';
+import { createSts } from './sts.ts';
 import { createVolumes } from './volumes.ts';
 import { createZoneIds } from './zone-ids.ts';
 
@@ -57,34 +60,38 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
     throw new CloudConfigError(`aws: no region; ${expected}`);
   }
 
-  const endpoint = (service: ServiceId) => endpointOf(service, region.name, config, env);
   const rateLimiters = createRateLimiters(context);
-  const sts = (credentials: CredentialProvider) => ({ region: region.name, credentials, ...endpoint('STS') });
-  const stsCalls = { context, rateLimiters: rateLimiters.sts };
+  const clientWith = (credentials: CredentialProvider, service: ServiceId) => ({
+    region: region.name,
+    credentials,
+    ...endpointOf(service, region.name, config, env),
+    ...clientDefaults(env),
+  });
+  const stsOf = (credentials: CredentialProvider) =>
+    createSts(new STSClient(clientWith(credentials, 'STS')), { context, rateLimiters: rateLimiters.sts });
   const { roleArn, sourceArn } = config;
   const account = createAccount(
-    roleArn === undefined
-      ? source.provider
-      : (await import('./sts.ts')).assumeRole({ roleArn, sourceArn, client: sts(source.provider), calls: stsCalls }),
+    roleArn === undefined ? source.provider : stsOf(source.provider).assumeRole(roleArn, sourceArn),
     async (credential, signal) => {
-      const asking = (await import('./sts.ts')).createSts(
-        sts(async () => credential),
-        stsCalls,
-      );
+      const sts = stsOf(async () => credential);
       try {
-        return await asking.account(signal);
+        return await sts.account(signal);
       } finally {
-        asking.close();
+        sts.close();
       }
     },
   );
   const { credentials } = account;
-  const client = (service: ServiceId) => ({ region: region.name, credentials, ...endpoint(service) });
+  const client = (service: ServiceId) => clientWith(credentials, service);
   const ec2 = createEc2(client('EC2'), { context, rateLimiters: rateLimiters.ec2 });
-  const elb = once(() => createElb(client('Elastic Load Balancing'), { context, rateLimiters: rateLimiters.elb }));
-  const elbv2 = once(() =>
-    createElbV2(client('Elastic Load Balancing v2'), { context, rateLimiters: rateLimiters.elbv2 }),
-  );
+  const elb = once(() => {
+    const made = new ElasticLoadBalancingClient(client('Elastic Load Balancing'));
+    return createServiceCalls(made, { context, rateLimiters: rateLimiters.elb });
+  });
+  const elbv2 = once(() => {
+    const made = new ElasticLoadBalancingV2Client(client('Elastic Load Balancing v2'));
+    return createServiceCalls(made, { context, rateLimiters: rateLimiters.elbv2 });
+  });
   const self = createSelf(ec2, context);
   const cluster = createCluster(config, context.allowUntagged === true, self);
   const allowed = [...(context.allowedSecurityGroups ?? []), config.elbSecurityGroup ?? []].flat();
@@ -132,7 +139,7 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
     check: (signal) =>
       checkAws({
         parts,
-        sts: async () => (await import('./sts.ts')).createSts(sts(credentials), stsCalls),
+        sts: stsOf(credentials),
         region,
         credentialsFrom: config.roleArn === undefined ? source.from : `${source.from}, as ${config.roleArn}`,
         signal,

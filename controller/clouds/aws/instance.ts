@@ -1,9 +1,10 @@
 import type { Instance as Ec2Instance, InstanceNetworkInterface } from '@aws-sdk/client-ec2';
-import { CloudError } from '../../../common/cloud-error.ts';
 import type { Instance, NodeAddress, NodeAddressType, PowerState } from '../../../common/instance.ts';
 import { aws } from '../../../common/provider-id/aws.ts';
 import type { Lookup } from '../cloud.ts';
+import { tagMap } from './cluster-tags.ts';
 import type { IpFamily } from './config.ts';
+import { invalid } from './errors.ts';
 
 export const zoneIdLabel = 'topology.k8s.aws/zone-id';
 /** Followed by the layer, counted from 1. */
@@ -26,10 +27,10 @@ export function lookupOf(
 ): Exclude<Lookup, { state: 'absent' }> {
   const id = instance.InstanceId ?? '';
   const state = instance.State?.Name;
-  if (state === undefined) return invalid(id, 'State.Name is missing');
+  if (state === undefined) return unreadable(id, 'State.Name is missing');
   if (state === 'terminated') return { state: 'gone', terminalState: state, incarnation: id };
   const zone = instance.Placement?.AvailabilityZone;
-  if (!zone) return invalid(id, 'Placement.AvailabilityZone is missing');
+  if (!zone) return unreadable(id, 'Placement.AvailabilityZone is missing');
   return { state: 'found', power: powerOf(state), request, instance: describe(instance, id, zone, view) };
 }
 
@@ -48,7 +49,7 @@ function describe(instance: Ec2Instance, id: string, zone: string, view: Instanc
     ...(instance.InstanceType ? { type: instance.InstanceType } : {}),
     addresses: addressesOf(instance, view.nodeIpFamilies),
     ...(Object.keys(labels).length > 0 && { labels }),
-    tags: Object.fromEntries((instance.Tags ?? []).map(({ Key = '', Value = '' }) => [Key, Value])),
+    tags: tagMap(instance.Tags),
   };
 }
 
@@ -57,12 +58,8 @@ function powerOf(state: string): PowerState {
   return 'changing';
 }
 
-function invalid(id: string, problem: string): Lookup & { state: 'unknown' } {
-  const operation = 'DescribeInstances';
-  return {
-    state: 'unknown',
-    error: new CloudError({ kind: 'Invalid', cloud: 'aws', operation, message: `${id}: ${problem} in the answer` }),
-  };
+function unreadable(id: string, problem: string): Lookup & { state: 'unknown' } {
+  return { state: 'unknown', error: invalid('DescribeInstances', `${id}: ${problem} in the answer`) };
 }
 
 /**

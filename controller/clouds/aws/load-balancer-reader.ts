@@ -19,7 +19,7 @@ import {
 } from './nlb/resources.ts';
 import { findNetwork, listNetwork } from './nlb/search.ts';
 import type { AwsParts } from './parts.ts';
-import type { BalancerType, Carriers } from './security-groups/carriers.ts';
+import { type BalancerType, type Carriers, typeOfId } from './security-groups/carriers.ts';
 import type { NetworkReads } from './security-groups/network-reads.ts';
 import type { ReadOptions } from './service-calls.ts';
 
@@ -186,11 +186,10 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
       const [classics, listed] = await Promise.all([
         classic.list(options),
         listNetwork(network, { cluster, hosts: given.toRead.hosts }, options),
-        reads.facts([], options),
+        reads.groups(options),
       ]);
       await readAround(classics, listed.all, true, options);
-      carriers.listed('classic', classics.map(classicCarrier), beganAtMs);
-      carriers.listed('network', listed.others, beganAtMs);
+      carriers.listed([...classics.map(classicCarrier), ...listed.others], beganAtMs);
       noteGroups(listed.groups, true);
       lists = new Map();
       given.toRead.types.clear();
@@ -215,16 +214,12 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
         types.has('network')
           ? findNetwork(network, () => groups, { owner, ids, slots }, arns, names, options)
           : { all: [], groups: [], used: new Map(), shared: new Set<string>() },
-        reads.facts([], options),
+        reads.groups(options),
       ]);
       const classics = read.flatMap((one) => one ?? []);
       await readAround(classics, networks.all, !removing, options);
-      for (const one of classics) carriers.seen('classic', classicCarrier(one), beganAtMs);
-      for (const one of networks.all) carriers.seen('network', networkCarrier(one), beganAtMs);
-      for (const name of names) {
-        if (types.has('classic') && !classics.some((one) => one.name === name)) carriers.left('classic', name);
-        if (types.has('network') && !networks.all.some((one) => one.name === name)) carriers.left('network', name);
-      }
+      const shown = [...classics.map(classicCarrier), ...networks.all.map(networkCarrier)];
+      carriers.seen({ names, types }, shown, beganAtMs);
       noteGroups(networks.groups, false);
       return {
         found: [
@@ -273,8 +268,8 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
   function typesOf(service: string, ids: Query['ids']): ReadonlySet<BalancerType> {
     const types = new Set<BalancerType>(given.toRead.types.get(service));
     for (const { kind, id } of ids) {
-      if (kind === networkKinds.targetGroup || id.startsWith('arn:')) types.add('network');
-      else if (kind === classicKinds.balancer) types.add('classic');
+      if (kind === networkKinds.targetGroup) types.add('network');
+      else if (kind === classicKinds.balancer || typeOfId(id) === 'network') types.add(typeOfId(id));
     }
     if (types.size > 0 || service === everyService) return types;
     return new Set(['classic', 'network'] as const);

@@ -22,7 +22,7 @@ import { networkKinds } from './nlb/resources.ts';
 import { createTargetGroupKinds } from './nlb/target-group-kinds.ts';
 import { memberChoice, readNodeLabels } from './node-labels.ts';
 import type { AwsParts } from './parts.ts';
-import { type BalancerType, createCarriers } from './security-groups/carriers.ts';
+import { type BalancerType, createCarriers, typeOfId } from './security-groups/carriers.ts';
 import { createGroupKinds, type GroupKindsParts } from './security-groups/group-kinds.ts';
 import {
   type FrontBody,
@@ -50,10 +50,10 @@ export interface AwsLoadBalancers {
 export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
   const { config, allowedGroups } = parts;
   const reads = createNetworkReads(parts);
-  const carriers = createCarriers(parts);
+  const [classicQueries, queries] = [createClassicQueries(parts), createNlbQueries(parts, reads)];
+  const carriers = createCarriers(parts.context.clock, [classicQueries, queries]);
   const view = createLoadBalancerView(reads, carriers);
   const calls = createSecurityGroupCalls(parts, reads, carriers);
-  const [classicQueries, queries] = [createClassicQueries(parts), createNlbQueries(parts, reads)];
   const marks = createTagMarks(parts, view);
   const common = { parts, reads, carriers, groups: calls, view };
   const classic = createClassicKinds({ ...common, queries: classicQueries });
@@ -149,10 +149,9 @@ function isNetworkSpec(spec: unknown): boolean {
   return typeof spec === 'object' && spec !== null && 'addressType' in spec && !('listeners' in spec);
 }
 
-/** ARNs are of network load balancers; classic ones have none and go by their names. */
 function typeOf({ attach, annotations }: DesiredLoadBalancer): BalancerType {
-  const isNetwork = attach ? attach.id.startsWith('arn:') : annotations[keys.type]?.trim() === 'nlb';
-  return isNetwork ? 'network' : 'classic';
+  if (attach !== undefined) return typeOfId(attach.id);
+  return annotations[keys.type]?.trim() === 'nlb' ? 'network' : 'classic';
 }
 
 /** Pure. */

@@ -1,5 +1,5 @@
 import { CreateTagsCommand, DeleteTagsCommand } from '@aws-sdk/client-ec2';
-import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import { isCloudError } from '../../../common/cloud-error.ts';
 import { aws } from '../../../common/provider-id/aws.ts';
 import type { NodeTags } from '../node-tags.ts';
 import type { Ec2 } from './ec2.ts';
@@ -38,10 +38,10 @@ async function naming(instances: readonly string[], call: Promise<unknown>): Pro
     await call;
   } catch (error) {
     if (!isCloudError(error) || error.kind !== 'NotFound') throw error;
-    const { kind, cloud, operation, message, cause } = error;
-    const named = new Set(message.match(/\bi-[0-9a-z]+/g));
-    const subjects = instances.filter((providerID) => named.has(aws.parse(providerID)?.instanceId ?? ''));
-    throw new CloudError({ kind, cloud, operation, message, cause, subjects });
+    const named = new Set(error.message.match(/\bi-[0-9a-z]+/g));
+    throw error.with({
+      subjects: instances.filter((providerID) => named.has(aws.parse(providerID)?.instanceId ?? '')),
+    });
   }
 }
 

@@ -1,11 +1,11 @@
-import type { DescribeInstancesRequest, Instance as Ec2Instance } from '@aws-sdk/client-ec2';
-import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import type { Instance as Ec2Instance, Filter } from '@aws-sdk/client-ec2';
+import { type CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { Lookup } from '../cloud.ts';
 import type { InstanceReader, Listed, Named } from '../lookup-pass.ts';
 import { chunks, inParallel } from '../parallel.ts';
 import { type ClusterTags, tagMap } from './cluster-tags.ts';
-import type { Ec2 } from './ec2.ts';
-import { codeOf } from './errors.ts';
+import { type Ec2, getInstances, listInstances } from './ec2.ts';
+import { awsError, codeOf } from './errors.ts';
 import { type InstanceView, lookupOf } from './instance.ts';
 import type { NetworkLayers } from './network-layers.ts';
 import type { ZoneIds } from './zone-ids.ts';
@@ -69,7 +69,7 @@ export function createReader(parts: ReaderParts): InstanceReader {
       const answers = new Map<string, Listed>();
       await inParallel(callsAtOnce, chunks(ids, idsPerFilter), async (some) => {
         const filters = [{ Name: 'instance-id', Values: some }];
-        const { instances, failure } = await pages(ec2, filters, signal);
+        const { instances, failure } = await listed(ec2, filters, signal);
         const rest: Listed = failure === undefined ? { state: 'missing' } : { state: 'unknown', error: failure };
         for (const id of some) answers.set(id, rest);
         for (const [id, lookup] of await lookups(instances, 'list', signal)) answers.set(id, lookup);
@@ -83,8 +83,7 @@ export function createReader(parts: ReaderParts): InstanceReader {
       for (let some = queue.shift(); some !== undefined; some = queue.shift()) {
         if (some.length === 0) continue;
         try {
-          const { Reservations } = await ec2.describeInstances({ InstanceIds: [...some] }, { signal });
-          const instances = (Reservations ?? []).flatMap(({ Instances }) => Instances ?? []);
+          const instances = await getInstances(ec2, some, { signal });
           for (const [id, lookup] of await lookups(instances, 'id', signal)) answers.set(id, lookup);
         } catch (error) {
           const refused = isCloudError(error) ? refusedIds(error, some) : undefined;
@@ -109,7 +108,7 @@ export function createReader(parts: ReaderParts): InstanceReader {
           { Name: 'private-dns-name', Values: some },
           { Name: 'instance-state-name', Values: ['pending', 'running', 'shutting-down', 'stopping', 'stopped'] },
         ];
-        const { instances, failure } = await pages(ec2, filters, signal);
+        const { instances, failure } = await listed(ec2, filters, signal);
         const seen = await lookups(instances, 'list', signal);
         for (const name of some) {
           const all = instances.filter(({ PrivateDnsName }) => PrivateDnsName === name);
@@ -127,29 +126,11 @@ export function createReader(parts: ReaderParts): InstanceReader {
   };
 }
 
-/** All pages of a filter. With a failure, what came before it. */
-async function pages(
-  ec2: Ec2,
-  filters: NonNullable<DescribeInstancesRequest['Filters']>,
-  signal: AbortSignal | undefined,
-): Promise<{ instances: readonly Ec2Instance[]; failure: CloudError | undefined }> {
+/** With a failure, what came before it. */
+async function listed(ec2: Ec2, filters: Filter[], signal: AbortSignal | undefined) {
   const instances: Ec2Instance[] = [];
-  const tokens = new Set<string>();
-  let token: string | undefined;
   try {
-    do {
-      const answer = await ec2.describeInstances(
-        { Filters: filters, MaxResults: 1000, ...(token ? { NextToken: token } : {}) },
-        { signal },
-      );
-      for (const { Instances } of answer.Reservations ?? []) instances.push(...(Instances ?? []));
-      token = answer.NextToken || undefined;
-      if (token !== undefined && tokens.has(token)) {
-        const message = 'the pages go in a circle';
-        throw new CloudError({ kind: 'Unavailable', cloud: 'aws', operation, message });
-      }
-      if (token !== undefined) tokens.add(token);
-    } while (token !== undefined);
+    await listInstances(ec2, filters, { signal }, instances);
     return { instances, failure: undefined };
   } catch (error) {
     return { instances, failure: asCloudError(error) };
@@ -180,13 +161,13 @@ function unknown(error: unknown): Lookup & { state: 'unknown' } {
 function asCloudError(error: unknown): CloudError {
   if (isCloudError(error)) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new CloudError({ kind: 'Unavailable', cloud: 'aws', operation, message, cause: error });
+  return awsError('Unavailable', operation, message, { cause: error });
 }
 
 function several(name: string, hits: readonly Ec2Instance[]): Named {
   const ids = hits.map(({ InstanceId }) => InstanceId).join(', ');
   const message = `private-dns-name ${name} has several instances: ${ids}`;
-  return { state: 'unknown', error: new CloudError({ kind: 'Conflict', cloud: 'aws', operation, message }) };
+  return { state: 'unknown', error: awsError('Conflict', operation, message) };
 }
 
 function noInstance(name: string, ofOthers: readonly Ec2Instance[]): Named {
@@ -195,5 +176,5 @@ function noInstance(name: string, ofOthers: readonly Ec2Instance[]): Named {
     ids === ''
       ? `no instance has private-dns-name ${name}`
       : `no instance with private-dns-name ${name} has the tag of this cluster: ${ids}`;
-  return { state: 'unknown', error: new CloudError({ kind: 'NotFound', cloud: 'aws', operation, message }) };
+  return { state: 'unknown', error: awsError('NotFound', operation, message) };
 }

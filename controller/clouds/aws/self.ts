@@ -1,7 +1,7 @@
 import type { Instance as Ec2Instance } from '@aws-sdk/client-ec2';
 import { createHttp, HttpFailure } from '../../../common/process/http.ts';
 import type { CloudContext } from '../cloud.ts';
-import type { Ec2 } from './ec2.ts';
+import { type Ec2, getInstances } from './ec2.ts';
 
 const metadataTimeoutMs = 2000;
 
@@ -47,8 +47,7 @@ export function createSelf(
     if (known !== undefined) return known.instance;
     const id = await ownInstanceId(context, signal);
     if (id === undefined) return undefined;
-    const { Reservations } = await ec2.describeInstances({ InstanceIds: [id] }, { signal });
-    const instance = Reservations?.[0]?.Instances?.[0];
+    const [instance] = await getInstances(ec2, [id], { signal });
     if (instance !== undefined) known = { instance };
     return instance;
   };

@@ -3,8 +3,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { CreateRouteCommand, DescribeInstancesCommand } from '@aws-sdk/client-ec2';
-import { DescribeLoadBalancersCommand } from '@aws-sdk/client-elastic-load-balancing';
-import { DeleteTargetGroupCommand, DescribeTargetGroupsCommand } from '@aws-sdk/client-elastic-load-balancing-v2';
+import { DescribeLoadBalancersCommand, ElasticLoadBalancingClient } from '@aws-sdk/client-elastic-load-balancing';
+import {
+  DeleteTargetGroupCommand,
+  DescribeTargetGroupsCommand,
+  ElasticLoadBalancingV2Client,
+} from '@aws-sdk/client-elastic-load-balancing-v2';
 import { isCloudError } from '../../../common/cloud-error.ts';
 import { systemClock } from '../../../common/process/clock.ts';
 import { restOrAbort } from '../../../common/process/until.ts';
@@ -14,10 +18,8 @@ import type { CloudCall, CloudContext } from '../cloud.ts';
 import { WithheldError } from '../permit.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
 import { createEc2 } from './ec2.ts';
-import { createElb } from './elb.ts';
-import { createElbV2 } from './elbv2.ts';
 import { codeOf } from './errors.ts';
-import type { ServiceCallsOptions } from './service-calls.ts';
+import { clientDefaults, createServiceCalls, type ServiceCallsOptions } from './service-calls.ts';
 
 interface Answer {
   readonly status: number;
@@ -46,12 +48,17 @@ function options(more: Partial<CloudContext> = {}): ServiceCallsOptions {
   const clock = more.clock ?? systemClock();
   const rateLimiter = () => createRateLimiter({ cloud: 'aws', clock, random: () => 0.5 });
   return {
-    context: { env: {}, onCall: (call) => calls.push(call), ...more, clock },
+    context: { onCall: (call) => calls.push(call), ...more, clock },
     rateLimiters: { read: rateLimiter(), change: rateLimiter() },
   };
 }
 const credential = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };
-const config = () => ({ region: 'eu-west-1', endpoint: url, credentials: async () => credential });
+const config = (env: CloudContext['env'] = {}) => ({
+  region: 'eu-west-1',
+  endpoint: url,
+  credentials: async () => credential,
+  ...clientDefaults(env),
+});
 const route = () => new CreateRouteCommand({ RouteTableId: 'rtb-1', DestinationCidrBlock: '10.0.0.0/24' });
 const permit = () => {};
 
@@ -105,7 +112,7 @@ describe('calls to AWS', () => {
   it('go through the proxy of the environment, the only one that knows the name of the endpoint', async () => {
     const proxy = await startTestProxy(() => Number(new URL(url).port));
     const endpoint = 'http://ec2.test';
-    const ec2 = createEc2({ ...config(), endpoint }, options({ env: { http_proxy: proxy.url } }));
+    const ec2 = createEc2({ ...config({ http_proxy: proxy.url }), endpoint }, options());
     try {
       assert.equal((await ec2.change(route(), { permit })).Return, true);
       assert.deepEqual(proxy.seen, ['POST http://ec2.test/ user:pass']);
@@ -259,7 +266,8 @@ describe('calls to AWS', () => {
   for (const [code, kind] of ofElb) {
     it(`ELB ${code} is ${kind}, by both of its APIs`, async () => {
       answerWith = () => elbError(code);
-      const [elb, elbv2] = [createElb(config(), options()), createElbV2(config(), options())];
+      const elb = createServiceCalls(new ElasticLoadBalancingClient(config()), options());
+      const elbv2 = createServiceCalls(new ElasticLoadBalancingV2Client(config()), options());
       const expected = (error: unknown) => codeAndKind(error, code, kind);
       const change = new DeleteTargetGroupCommand({ TargetGroupArn: 'arn:x' });
       await assert.rejects(elbv2.change(change, { permit }), expected);

@@ -4,7 +4,7 @@ import type { CloudContext } from '../cloud.ts';
 import type { ApplyOptions, Permit } from '../permit.ts';
 import type { RateLimiter } from '../rate-limiter.ts';
 import type { Urgency } from '../urgency.ts';
-import { codeOf, toCloudError } from './errors.ts';
+import { awsError, codeOf, toCloudError } from './errors.ts';
 
 export interface ReadOptions {
   /** Default `need`. */
@@ -51,7 +51,7 @@ export interface SdkClient {
 }
 
 export interface ServiceCallsOptions {
-  readonly context: Pick<CloudContext, 'clock' | 'env' | 'onCall' | 'mutationTimeoutMs'>;
+  readonly context: Pick<CloudContext, 'clock' | 'onCall' | 'mutationTimeoutMs'>;
   /** The account's rate limits know these two classes of calls. */
   readonly rateLimiters: { readonly read: RateLimiter; readonly change: RateLimiter };
   /** From a read's start to the end of its answer; for a change, until it is about to be sent. Default 30 s. */
@@ -62,7 +62,7 @@ export interface ServiceCallsOptions {
  * Settings of every client of the SDK: no retries, which are the controller's, and one connection for each call that
  * may run at once.
  */
-export function clientDefaults({ context: { env } }: { readonly context: Pick<CloudContext, 'env'> }) {
+export function clientDefaults(env: CloudContext['env']) {
   const proxyEnv = agentEnvironment(env);
   const agent = { keepAlive: true, maxSockets: 48, proxyEnv };
   // Some proxies close the connection after each plain answer without saying so.
@@ -85,7 +85,7 @@ export function createServiceCalls(client: SdkClient, options: ServiceCallsOptio
     const cancel = new AbortController();
     const ended = Promise.withResolvers<never>();
     const end = (kind: 'Timeout' | 'Unavailable', message: string) => {
-      ended.reject(new CloudError({ kind, cloud: 'aws', operation, message }));
+      ended.reject(awsError(kind, operation, message));
       cancel.abort();
     };
     const start = (ms: number) => clock.setTimer(ms, () => end('Timeout', `no answer within ${ms} ms`));

@@ -1,3 +1,4 @@
+import { DescribeAvailabilityZonesCommand } from '@aws-sdk/client-ec2';
 import type { Clock } from '../../../common/process/clock.ts';
 import { errorFields, type Log } from '../../../common/process/log.ts';
 import type { Ec2 } from './ec2.ts';
@@ -18,9 +19,8 @@ export function createZoneIds(ec2: Ec2, clock: Clock, log: Log): ZoneIds {
   async function read(signal: AbortSignal | undefined): Promise<void> {
     triedAt = clock.monotonic();
     try {
-      for (const { ZoneName, ZoneId } of await ec2.describeZones(false, { signal })) {
-        if (ZoneName && ZoneId) known.set(ZoneName, ZoneId);
-      }
+      const { AvailabilityZones } = await ec2.read(new DescribeAvailabilityZonesCommand(), { signal });
+      for (const { ZoneName, ZoneId } of AvailabilityZones ?? []) if (ZoneName && ZoneId) known.set(ZoneName, ZoneId);
     } catch (error) {
       log.warn('zone ids are unknown; nodes go without the zone-id label', errorFields(error));
     }

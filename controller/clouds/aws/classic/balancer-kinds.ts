@@ -48,7 +48,7 @@ export interface ClassicKinds {
 export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
   const { parts, reads, carriers, queries, view } = given;
   const take = (one: ClassicLoadBalancer): Found[] => {
-    carriers.take('classic', carrierOf(one));
+    carriers.take(carrierOf(one));
     return showBalancer(one, view);
   };
 
@@ -172,7 +172,7 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
       const tagged = found.owner === undefined ? await tagFront(found, given, io) : [];
       // Answers without a fault where there is none.
       await sender(io)(new DeleteLoadBalancerCommand({ LoadBalancerName: body.name }));
-      carriers.removed('classic', { id: body.hostname, name: body.name });
+      carriers.removed({ id: body.hostname, name: body.name });
       return { found: tagged };
     },
     mark,

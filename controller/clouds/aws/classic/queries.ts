@@ -4,15 +4,16 @@ import {
   DescribeTagsCommand,
   type LoadBalancerDescription,
 } from '@aws-sdk/client-elastic-load-balancing';
-import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import { type CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import type { Found, ReadIo } from '../../../engine/resource.ts';
 import { unlessNotFound } from '../../not-found.ts';
 import { chunks, inParallel } from '../../parallel.ts';
 import { tagMap } from '../cluster-tags.ts';
+import { awsError } from '../errors.ts';
 import type { Tags } from '../load-balancer-tags.ts';
 import { everyPage } from '../pages.ts';
 import type { AwsParts } from '../parts.ts';
-import type { Carrier } from '../security-groups/carriers.ts';
+import type { Carrier, CarrierList } from '../security-groups/carriers.ts';
 import type { ReadOptions } from '../service-calls.ts';
 import { type ClassicLoadBalancer, probedPort, readAttributes, readLoadBalancer } from './classic-load-balancer.ts';
 import { showAttributes } from './resources.ts';
@@ -22,7 +23,7 @@ const namesPerTagsCall = 20;
 const callsAtOnce = 4;
 
 /** What AWS is asked about classic load balancers. All throw a CloudError. */
-export interface ClassicQueries {
+export interface ClassicQueries extends CarrierList {
   /** One by its name, with its tags; undefined when it is not there. */
   get(name: string, options: ReadOptions): Promise<ClassicLoadBalancer | undefined>;
   /** All of the region, with their tags. */
@@ -31,7 +32,8 @@ export interface ClassicQueries {
 }
 
 /** As a list of both types shows it. */
-export function carrierOf({ name, hostname, securityGroups, tags, health }: ClassicLoadBalancer): Carrier {
+export function carrierOf(balancer: ReturnType<typeof readLoadBalancer> & { readonly tags?: Tags }): Carrier {
+  const { name, hostname, securityGroups, tags, health } = balancer;
   return { name, id: hostname, hostname, groups: securityGroups, tags, probes: probedPort(health) };
 }
 
@@ -87,12 +89,14 @@ export function createClassicQueries(parts: Pick<AwsParts, 'elb'>): ClassicQueri
     return { ...readLoadBalancer(described), tags: found[1], attributes: undefined };
   }
 
-  async function list(options: ReadOptions) {
-    const all = await everyPage('DescribeLoadBalancers', async (marker) => {
-      const command = new DescribeLoadBalancersCommand({ PageSize: 400, Marker: marker });
-      const answer = await parts.elb().read(command, options);
+  const described = (options: ReadOptions) =>
+    everyPage('DescribeLoadBalancers', async (Marker) => {
+      const answer = await parts.elb().read(new DescribeLoadBalancersCommand({ PageSize: 400, Marker }), options);
       return { items: (answer.LoadBalancerDescriptions ?? []).map(readLoadBalancer), next: answer.NextMarker };
     });
+
+  async function list(options: ReadOptions) {
+    const all = await described(options);
     const tags = await tagsOf(
       all.map(({ name }) => name),
       options,
@@ -105,7 +109,12 @@ export function createClassicQueries(parts: Pick<AwsParts, 'elb'>): ClassicQueri
     });
   }
 
-  return { get, list, attributesOf };
+  return {
+    get,
+    list,
+    attributesOf,
+    carriers: async (options) => (await described(options)).map(carrierOf),
+  };
 
   async function attributesOf({ id, body }: Found<ClassicLoadBalancer>, { signal }: ReadIo): Promise<Found[]> {
     const command = new DescribeLoadBalancerAttributesCommand({ LoadBalancerName: body.name });
@@ -115,8 +124,7 @@ export function createClassicQueries(parts: Pick<AwsParts, 'elb'>): ClassicQueri
 }
 
 function incomplete(name: string): CloudError {
-  const message = `the answer leaves out load balancer ${name}, which is there`;
-  return new CloudError({ kind: 'Unavailable', cloud: 'aws', operation: 'DescribeTags', message });
+  return awsError('Unavailable', 'DescribeTags', `the answer leaves out load balancer ${name}, which is there`);
 }
 
 /** Hundreds of Services have equal sets of thousands of members: one array for all of them. */

@@ -55,7 +55,7 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
   const options = ({ permit, signal }: WriteIo) => ({ permit, signal });
 
   function take(balancer: NetworkLoadBalancer): Found {
-    carriers.take('network', carrierOf(balancer));
+    carriers.take(carrierOf(balancer));
     return showNetworkBalancer(balancer, view);
   }
 
@@ -189,7 +189,7 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
     const targetGroups = isMarked ? [] : await tagTargetGroups(found, given, io);
     const front = isMarked ? [] : await tagFront(found, given, io);
     await parts.elbv2().change(new DeleteLoadBalancerCommand({ LoadBalancerArn: arn }), options(io));
-    carriers.removed('network', { id: arn, name });
+    carriers.removed({ id: arn, name });
     view.forwards.gone(arn);
     return { found: [...targetGroups, ...front] };
   }

@@ -1,4 +1,3 @@
-import { DescribeInstancesCommand } from '@aws-sdk/client-ec2';
 import {
   DescribeListenersCommand,
   DescribeLoadBalancerAttributesCommand,
@@ -13,9 +12,11 @@ import {
 import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import { chunks, inParallel } from '../../parallel.ts';
 import { tagMap } from '../cluster-tags.ts';
+import { listInstances } from '../ec2.ts';
 import type { Tags } from '../load-balancer-tags.ts';
 import { everyPage } from '../pages.ts';
 import type { AwsParts } from '../parts.ts';
+import type { CarrierList } from '../security-groups/carriers.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
 import type { ReadOptions } from '../service-calls.ts';
 import { listenerOf, targetsOf } from './answers.ts';
@@ -41,7 +42,7 @@ export interface GroupFilter {
 }
 
 /** What AWS is asked about network load balancers. What does not exist is left out. All throw a CloudError. */
-export interface NlbQueries {
+export interface NlbQueries extends CarrierList {
   loadBalancers(filter: BalancerFilter, options: ReadOptions): Promise<ElbLoadBalancer[]>;
   targetGroups(filter: GroupFilter, options: ReadOptions): Promise<ElbTargetGroup[]>;
   /** By ARN. */
@@ -170,13 +171,8 @@ export function createNlbQueries(
     ] as const;
     const asked = kinds.flatMap(([Name, all]) => chunks(all, 200).map((Values) => ({ Name, Values: [...Values] })));
     await inParallel(callsAtOnce, asked, async (filter) => {
-      const Filters = [{ Name: 'vpc-id', Values: [vpc] }, filter];
-      const reservations = await everyPage('DescribeInstances', async (NextToken) => {
-        const command = new DescribeInstancesCommand({ Filters, MaxResults: 1000, NextToken });
-        const answer = await parts.ec2.read(command, options);
-        return { items: answer.Reservations ?? [], next: answer.NextToken };
-      });
-      for (const { InstanceId, Placement, NetworkInterfaces } of reservations.flatMap((one) => one.Instances ?? [])) {
+      const instances = await listInstances(parts.ec2, [{ Name: 'vpc-id', Values: [vpc] }, filter], options);
+      for (const { InstanceId, Placement, NetworkInterfaces } of instances) {
         for (const { PrivateIpAddresses, Ipv6Addresses } of NetworkInterfaces ?? []) {
           const its = [
             ...(PrivateIpAddresses ?? []).map(({ PrivateIpAddress }) => PrivateIpAddress),
@@ -191,6 +187,14 @@ export function createNlbQueries(
   }
 
   return {
+    async carriers(options) {
+      const all = await loadBalancers({}, options);
+      return all.map(
+        ({ LoadBalancerName: name = '', LoadBalancerArn: id = '', DNSName: hostname = '', SecurityGroups }) => {
+          return { name, id, hostname, groups: SecurityGroups ?? [], tags: undefined };
+        },
+      );
+    },
     proveGone,
     loadBalancers,
     targetGroups,

@@ -1,8 +1,9 @@
 import { DescribeRouteTablesCommand, type RouteTable as Ec2RouteTable } from '@aws-sdk/client-ec2';
 import { tagMap } from '../cluster-tags.ts';
+import { invalid } from '../errors.ts';
+import { everyPage } from '../pages.ts';
 import type { AwsParts } from '../parts.ts';
 import type { ReadOptions } from '../service-calls.ts';
-import { routeError } from './route-view.ts';
 
 const operation = 'DescribeRouteTables';
 
@@ -20,18 +21,12 @@ export async function readRouteTable(
     return only(RouteTables ?? [], `RouteTableID ${config.routeTableId}`);
   }
   const tags = await cluster(options.signal);
-  const tables: Ec2RouteTable[] = [];
-  let token: string | undefined;
-  do {
-    const command = new DescribeRouteTablesCommand({
-      ...(tags.keys.length > 0 && { Filters: [{ Name: 'tag-key', Values: [...tags.keys] }] }),
-      MaxResults: 100,
-      ...(token && { NextToken: token }),
-    });
-    const page = await ec2.read(command, options);
-    tables.push(...(page.RouteTables ?? []).filter(({ Tags }) => tags.has(tagMap(Tags))));
-    token = page.NextToken || undefined;
-  } while (token !== undefined);
+  const Filters = tags.keys.length > 0 ? [{ Name: 'tag-key', Values: [...tags.keys] }] : undefined;
+  const all = await everyPage(operation, async (NextToken) => {
+    const answer = await ec2.read(new DescribeRouteTablesCommand({ Filters, MaxResults: 100, NextToken }), options);
+    return { items: answer.RouteTables ?? [], next: answer.NextToken };
+  });
+  const tables = all.filter(({ Tags }) => tags.has(tagMap(Tags)));
   return only(tables, tags.id === undefined ? 'without a cluster id' : `tagged for cluster ${tags.id}`);
 }
 
@@ -41,5 +36,5 @@ function only(tables: readonly Ec2RouteTable[], which: string): Ec2RouteTable & 
   if (table !== undefined && id !== undefined && tables.length === 1) return { ...table, RouteTableId: id };
   const found = tables.length === 0 ? 'none' : tables.map(({ RouteTableId }) => RouteTableId).join(', ');
   const expected = 'expected exactly one; RouteTableID in [Global] of the cloud config names it';
-  throw routeError('Invalid', operation, `route tables ${which}: ${found}; ${expected}`);
+  throw invalid(operation, `route tables ${which}: ${found}; ${expected}`);
 }

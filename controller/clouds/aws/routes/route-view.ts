@@ -1,5 +1,4 @@
 import type { Route as Ec2Route } from '@aws-sdk/client-ec2';
-import { CloudError } from '../../../../common/cloud-error.ts';
 import { aws } from '../../../../common/provider-id/aws.ts';
 import { normalCidr } from '../../ip-address.ts';
 import type { ObservedRoute } from '../../routes.ts';
@@ -57,8 +56,4 @@ function targetsOf(route: Ec2Route): string[] {
 /** How a destination is named in a request. */
 export function destinationFields(destination: string) {
   return destination.includes(':') ? { DestinationIpv6CidrBlock: destination } : { DestinationCidrBlock: destination };
-}
-
-export function routeError(kind: CloudError['kind'], operation: string, message: string): CloudError {
-  return new CloudError({ kind, cloud: 'aws', operation, message });
 }

@@ -1,7 +1,7 @@
 import type { Instance as Ec2Instance } from '@aws-sdk/client-ec2';
 import { LRUCache } from 'lru-cache';
 import { chunks } from '../../parallel.ts';
-import type { Ec2 } from '../ec2.ts';
+import { type Ec2, listInstances } from '../ec2.ts';
 import { inDeviceOrder } from '../instance.ts';
 import type { ReadOptions } from '../service-calls.ts';
 
@@ -36,17 +36,8 @@ export function createRoutedInstances(ec2: Ec2): RoutedInstances {
   async function read(ids: readonly string[], options: ReadOptions): Promise<void> {
     await Promise.all(
       chunks(ids, idsPerFilter).map(async (some) => {
-        let token: string | undefined;
-        do {
-          const page = await ec2.describeInstances(
-            { Filters: [{ Name: 'instance-id', Values: some }], MaxResults: 1000, ...(token && { NextToken: token }) },
-            options,
-          );
-          for (const { Instances } of page.Reservations ?? []) {
-            for (const instance of Instances ?? []) known.set(instance.InstanceId ?? '', viewOf(instance));
-          }
-          token = page.NextToken || undefined;
-        } while (token !== undefined);
+        const found = await listInstances(ec2, [{ Name: 'instance-id', Values: some }], options);
+        for (const instance of found) known.set(instance.InstanceId ?? '', viewOf(instance));
       }),
     );
   }

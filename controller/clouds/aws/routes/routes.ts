@@ -9,11 +9,11 @@ import { aws } from '../../../../common/provider-id/aws.ts';
 import { normalCidr } from '../../ip-address.ts';
 import type { ApplyOptions } from '../../permit.ts';
 import type { DesiredRoute, Routes } from '../../routes.ts';
-import { codeOf } from '../errors.ts';
+import { awsError, codeOf } from '../errors.ts';
 import type { AwsParts } from '../parts.ts';
 import type { ReadOptions } from '../service-calls.ts';
 import { readRouteTable } from './route-table.ts';
-import { type AwsRoute, destinationFields, routeError, viewOf } from './route-view.ts';
+import { type AwsRoute, destinationFields, viewOf } from './route-view.ts';
 import { createRoutedInstances, type RoutedInstance } from './routed-instances.ts';
 
 interface Seen {
@@ -62,12 +62,12 @@ export function createRoutes(parts: AwsParts): Routes<AwsRoute> {
     const destination = normalCidr(route.destination);
     if (id === undefined || destination === undefined) {
       const [field, value] = id === undefined ? ['providerID', route.providerID] : ['destination', route.destination];
-      throw routeError('Invalid', operation, `${field}: ${JSON.stringify(value)}, expected an instance and a CIDR`);
+      throw awsError('Invalid', operation, `${field}: ${JSON.stringify(value)}, expected an instance and a CIDR`);
     }
     const before: ReadOptions = { urgency: 'change', signal: options.signal };
     const table = tableId ?? (await readTogether(options.signal)).table;
     const instance = await instances.get(id, before);
-    if (instance === undefined) throw routeError('NotFound', operation, `EC2 does not show instance ${id} yet`);
+    if (instance === undefined) throw awsError('NotFound', operation, `EC2 does not show instance ${id} yet`);
     if (instance.checksDestination) await stopChecking(id, instance, options);
     const targets = instance.interfaceId === undefined ? [id] : [id, instance.interfaceId];
     try {
@@ -106,7 +106,7 @@ export function createRoutes(parts: AwsParts): Routes<AwsRoute> {
     if (there === undefined || there.table !== table) return;
     if (!meet(there.targets, targets)) {
       const [now, then] = [there.targets, targets].map((ids) => ids.join(', '));
-      throw routeError('Conflict', operation, `${destination} leads to ${now} now, not to ${then}`);
+      throw awsError('Conflict', operation, `${destination} leads to ${now} now, not to ${then}`);
     }
     const command = new DeleteRouteCommand({ RouteTableId: table, ...destinationFields(destination) });
     try {

@@ -1,7 +1,7 @@
-import { CloudError } from '../../../../common/cloud-error.ts';
 import type { Refusal, WriteIo } from '../../../engine/resource.ts';
 import { claimantOf, consentFor } from '../../consent.ts';
 import { type Owner, ownerTags } from '../../load-balancers.ts';
+import { invalid } from '../errors.ts';
 import { ownedBy } from '../load-balancer-tags.ts';
 import type { ObservedSecurityGroup } from './network-facts.ts';
 import { isTrafficGroup } from './traffic-group.ts';
@@ -92,7 +92,7 @@ export function allowedIds(
     .filter((id) => !carried.includes(id) && !mayCarry(id, user, permissions))
     .map((id) => `security group ${id} is not for ${service}; ${howToAllow(id, user)}`)
     .join('; ');
-  if (message !== '') throw new CloudError({ kind: 'Invalid', cloud: 'aws', operation, message });
+  if (message !== '') throw invalid(operation, message);
   return ids;
 }
 

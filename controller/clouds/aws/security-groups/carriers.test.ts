@@ -9,17 +9,14 @@ const carrier: Carrier = { name: 'web', id: 'arn:web', hostname: 'web.example.co
 function listedLate() {
   const clock = fakeClock();
   let answer = (): void => assert.fail('no list is being read');
-  const elbv2 = {
-    read: () =>
-      new Promise((resolve) => {
-        const { name: LoadBalancerName, id: LoadBalancerArn, groups: SecurityGroups } = carrier;
-        answer = () => resolve({ LoadBalancers: [{ LoadBalancerName, LoadBalancerArn, SecurityGroups }] });
+  const network = {
+    carriers: () =>
+      new Promise<readonly Carrier[]>((resolve) => {
+        answer = () => resolve([{ ...carrier, tags: undefined }]);
       }),
   };
-  const elb = { read: async () => ({ LoadBalancerDescriptions: [] }) };
-  const context = { clock };
-  const carriers = createCarriers({ context, elb: () => elb as never, elbv2: () => elbv2 as never });
-  carriers.take('network', carrier);
+  const carriers = createCarriers(clock, [{ carriers: async () => [] }, network]);
+  carriers.take(carrier);
   async function list(meanwhile: () => Promise<void> | void = () => {}): Promise<void> {
     const read = carriers.read({ urgency: 'change' });
     await meanwhile();
@@ -41,7 +38,7 @@ describe('the carriers of security groups', () => {
     for (const tookMs of [0, 120_000]) {
       const { carriers, clock, list } = listedLate();
       await list(() => {
-        carriers.removed('network', carrier);
+        carriers.removed(carrier);
         return clock.advance(tookMs);
       });
       assert.deepEqual(carriers.of('sg-1'), [], `${tookMs} ms`);
@@ -50,22 +47,22 @@ describe('the carriers of security groups', () => {
 
   it('lack one that was deleted before the list of its type had come', async () => {
     const { carriers, list } = listedLate();
-    carriers.left('network', 'web');
-    await list(() => carriers.removed('network', carrier));
+    carriers.seen({ names: ['web'], types: new Set(['network']) }, [], carriers.nowMs());
+    await list(() => carriers.removed(carrier));
     assert.deepEqual(carriers.of('sg-1'), []);
   });
 
   it('lack one that was deleted while a Service was read', async () => {
     const { carriers, list } = listedLate();
     const beganAtMs = carriers.nowMs();
-    await list(() => carriers.removed('network', carrier));
-    carriers.seen('network', carrier, beganAtMs);
+    await list(() => carriers.removed(carrier));
+    carriers.seen({ names: ['web'], types: new Set(['network']) }, [carrier], beganAtMs);
     assert.deepEqual(carriers.of('sg-1'), []);
   });
 
   it('returns a removed carrier again when a read that begins a minute later shows it', async () => {
     const { carriers, clock, list } = listedLate();
-    carriers.removed('network', carrier);
+    carriers.removed(carrier);
     await list();
     assert.deepEqual(carriers.of('sg-1'), []);
     await clock.advance(60_000);
@@ -75,8 +72,8 @@ describe('the carriers of security groups', () => {
 
   it('returns a removed carrier again when our own call made it', async () => {
     const { carriers, list } = listedLate();
-    carriers.removed('network', carrier);
-    carriers.take('network', carrier);
+    carriers.removed(carrier);
+    carriers.take(carrier);
     await list();
     assert.deepEqual(carriers.of('sg-1'), ['web']);
   });

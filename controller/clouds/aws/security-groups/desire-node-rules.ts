@@ -1,5 +1,6 @@
 import type { Found, Refusal, ResourceName, Want } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
+import { keep } from '../standing.ts';
 import { mtuRule } from './front-rules.ts';
 import { groupKinds, type NodeRule, nodeRuleKey } from './group-resources.ts';
 import { type IngressRule, ruleKey } from './ingress-rule.ts';
@@ -56,7 +57,7 @@ const hostPorts: ReadonlySet<number> = new Set([22, 2379, 2380, 6443, 10250, 102
 export function desireNodeRules(context: NodeRulesContext): NodeRules {
   const { input, facts, instances, groups, carried, front, traffic, clients } = context;
   const rules = input.own().filter(({ kind }) => kind === groupKinds.rule) as readonly Found<NodeRule>[];
-  if (context.isDisabled) return { wants: rules.map(leaveUnchanged), refusals: [] };
+  if (context.isDisabled) return { wants: rules.map(keep), refusals: [] };
   const nodes = nodeGroupsOf(instances, facts);
   const refusals = nodes.problems.map((message): Refusal => ({ reason: 'Unsupported', message }));
   // Where others leave no room for the traffic group, its own is let in, once it is there.
@@ -83,7 +84,7 @@ export function desireNodeRules(context: NodeRulesContext): NodeRules {
     const isCarriedYet = isTurning && carried.includes(rule.source);
     const mayBeNeeded = !nodes.groups.includes(group.id) && !isAllKnown;
     // A rule that is too many changes nothing else of it: it goes with the first real change.
-    if (isOfFront || isCarriedYet || mayBeNeeded || context.isAdopted) add(leaveUnchanged(found));
+    if (isOfFront || isCarriedYet || mayBeNeeded || context.isAdopted) add(keep(found));
   }
   return { wants: [...wants.values()], refusals };
 }
@@ -94,10 +95,6 @@ export function isOpenFrom(front: string, instances: readonly string[], facts: N
   const isOpen = (id: string) =>
     facts.groups.get(id)?.ingress.some(({ protocol, source }) => protocol === '-1' && source === front) === true;
   return groups.length > 0 && groups.every(isOpen);
-}
-
-function leaveUnchanged({ kind, key = '', id }: Found): Want {
-  return { kind, key, spec: undefined, summary: `${kind} ${id}` };
 }
 
 /** Everything from the traffic group, or its own, unless everything from one of its groups is let in already. */

@@ -225,7 +225,7 @@ function neededFor({ description, source }: IngressRule, { ingress }: ObservedSe
 
 /** Names of the load balancers that need a rule that several share. `carriersOf`: undefined = not known. */
 export function usersOfRule(
-  { group, rule }: NodeRule,
+  { group, rule }: Pick<NodeRule, 'group' | 'rule'>,
   { cluster, mayProbe }: Pick<GroupView, 'cluster' | 'mayProbe'>,
   carriersOf: (group: string) => readonly string[] | undefined,
 ): readonly string[] | undefined {

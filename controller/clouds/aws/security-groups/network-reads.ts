@@ -1,5 +1,4 @@
 import {
-  DescribeInstancesCommand,
   DescribeRouteTablesCommand,
   DescribeSecurityGroupsCommand,
   DescribeSubnetsCommand,
@@ -9,30 +8,29 @@ import {
   type RouteTable,
   type SecurityGroup,
 } from '@aws-sdk/client-ec2';
-import { CloudError } from '../../../../common/cloud-error.ts';
+import type { CloudError } from '../../../../common/cloud-error.ts';
 import { chunks, inParallel } from '../../parallel.ts';
 import { tagMap } from '../cluster-tags.ts';
+import { listInstances } from '../ec2.ts';
+import { invalid } from '../errors.ts';
 import { everyPage } from '../pages.ts';
 import type { AwsParts } from '../parts.ts';
 import type { ReadOptions } from '../service-calls.ts';
 import type { Subnet } from '../subnets.ts';
 import { rulesOf } from './ingress-rule.ts';
-import { type InstanceFacts, markedBy, type NetworkFacts, type ObservedSecurityGroup } from './network-facts.ts';
+import type { InstanceFacts, ObservedSecurityGroup } from './network-facts.ts';
 import { createTogether } from './together.ts';
 
 /** What load balancers have to know of the VPC. All throw a CloudError. */
 export interface NetworkReads {
-  /** Security groups as they are now, in one call for each thousand; instances as remembered. */
-  facts(instanceIds: readonly string[], options?: ReadOptions): Promise<NetworkFacts>;
+  /** Security groups as they are now, by id, in one call for each thousand. */
+  groups(options: ReadOptions): Promise<ReadonlyMap<string, ObservedSecurityGroup>>;
   /** Security groups as last read, by id; undefined before the first read. */
   lastGroups(): ReadonlyMap<string, ObservedSecurityGroup> | undefined;
   /** What a call has made of one; undefined = it is gone. */
   noteGroup(id: string, group: ObservedSecurityGroup | undefined): void;
-  /**
-   * Zones and security groups of instances, remembered for ten minutes, and beyond where they are not shown any more.
-   * Those that were never seen are left out.
-   */
-  instances(ids: readonly string[], options?: ReadOptions): Promise<ReadonlyMap<string, InstanceFacts>>;
+  /** Finds out about instances, remembered for ten minutes, and beyond where they are not shown any more. */
+  instances(ids: readonly string[], options?: ReadOptions): Promise<void>;
   /** Of these, what is remembered. */
   knownInstances(ids: readonly string[]): ReadonlyMap<string, InstanceFacts>;
   /** Ids of all groups that remembered instances have. */
@@ -64,8 +62,6 @@ export function createNetworkReads(
   /** Reads under way, by instance id. */
   const reading = new Map<string, Promise<void>>();
   let groupsSeen: ReadonlyMap<string, ObservedSecurityGroup> | undefined;
-  // Services that are looked at together share one read that begins after the last of them asked.
-  const groupsTogether = createTogether(readGroups);
 
   async function vpc(options: ReadOptions = {}): Promise<string> {
     vpcId ??= config.vpc ?? (await parts.self(options.signal))?.VpcId ?? (await clusterVpc(options));
@@ -133,51 +129,31 @@ export function createNetworkReads(
       const { SecurityGroups, NextToken: next } = await ec2.read(command, options);
       return { items: SecurityGroups ?? [], next };
     });
-    groupsSeen = new Map(groups.map((group) => [group.GroupId ?? '', observed(group)]));
+    groupsSeen = new Map(groups.map((group) => [group.GroupId ?? '', groupOf(group)]));
     return groupsSeen;
   }
 
-  async function instances(ids: readonly string[], options: ReadOptions = {}) {
+  async function instances(ids: readonly string[], options: ReadOptions = {}): Promise<void> {
     const now = clock.monotonic();
-    const found = new Map<string, InstanceFacts>();
-    const missing = new Set<string>();
-    for (const id of ids) {
-      const seen = instancesSeen.get(id);
-      // Of one that an answer leaves out, what was seen before is better than nothing.
-      if (seen !== undefined) found.set(id, seen.facts);
-      if (seen === undefined || now - seen.atMs >= instancesFreshMs) missing.add(id);
-    }
     for (const [id, { atMs }] of instancesSeen) if (now - atMs >= forgetInstancesMs) instancesSeen.delete(id);
+    const isFresh = (id: string) => now - (instancesSeen.get(id)?.atMs ?? Number.NEGATIVE_INFINITY) < instancesFreshMs;
+    const missing = [...new Set(ids)].filter((id) => !isFresh(id));
     // Target groups of one Service register the same instances side by side.
-    const others = [...missing].flatMap((id) => reading.get(id) ?? []);
-    const asked = [...missing].filter((id) => !reading.has(id));
+    const others = new Set(missing.flatMap((id) => reading.get(id) ?? []));
+    const asked = missing.filter((id) => !reading.has(id));
     const work = describe(asked, now, options);
     for (const id of asked) reading.set(id, work);
     try {
-      await Promise.all([work, ...new Set(others)]);
+      await Promise.all([work, ...others]);
     } finally {
       for (const id of asked) reading.delete(id);
     }
-    for (const id of missing) {
-      const seen = instancesSeen.get(id);
-      if (seen !== undefined) found.set(id, seen.facts);
-    }
-    return found;
   }
 
-  async function describe(ids: readonly string[], now: number, options: ReadOptions): Promise<void> {
-    await inParallel(2, chunks(ids, idsPerFilter), async (some) => {
-      const Filters = [{ Name: 'instance-id', Values: some }];
-      const reservations = await everyPage('DescribeInstances', async (NextToken) => {
-        const command = new DescribeInstancesCommand({ Filters, MaxResults: pageSize, NextToken });
-        const { Reservations, NextToken: next } = await ec2.read(command, options);
-        return { items: Reservations ?? [], next };
-      });
-      const described = reservations.flatMap((one) => one.Instances ?? []);
-      for (const instance of described) {
-        const { InstanceId = '' } = instance;
-        instancesSeen.set(InstanceId, { atMs: now, facts: instanceFacts(instance) });
-      }
+  async function describe(ids: readonly string[], atMs: number, options: ReadOptions): Promise<void> {
+    await inParallel(2, chunks(ids, idsPerFilter), async (Values) => {
+      for (const instance of await listInstances(ec2, [{ Name: 'instance-id', Values }], options))
+        instancesSeen.set(instance.InstanceId ?? '', { atMs, facts: instanceFacts(instance) });
     });
   }
 
@@ -185,6 +161,8 @@ export function createNetworkReads(
     vpc,
     subnets,
     instances,
+    // Services that are looked at together share one read that begins after the last of them asked.
+    groups: createTogether(readGroups),
     lastGroups: () => groupsSeen,
     noteGroup(id, group) {
       const groups = new Map(groupsSeen);
@@ -202,18 +180,11 @@ export function createNetworkReads(
       instancesSeen.set(instance.InstanceId, { atMs: clock.monotonic(), facts: instanceFacts(instance) });
     },
     lastSubnets: () => subnetsSeen?.subnets,
-    async facts(instanceIds, options = {}) {
-      const [groups, known, cluster] = await Promise.all([
-        groupsTogether(options),
-        instances(instanceIds, options),
-        parts.cluster(options.signal),
-      ]);
-      return { groups, instances: known, ...markedBy(cluster) };
-    },
   };
 }
 
-function observed({ GroupId = '', GroupName = '', Tags, IpPermissions }: SecurityGroup): ObservedSecurityGroup {
+/** As an answer shows it. */
+export function groupOf({ GroupId = '', GroupName = '', Tags, IpPermissions }: SecurityGroup): ObservedSecurityGroup {
   return { id: GroupId, name: GroupName, tags: tagMap(Tags), ingress: rulesOf(IpPermissions) };
 }
 
@@ -233,6 +204,5 @@ function leadsOutside(tables: readonly RouteTable[], subnet: string): boolean {
 }
 
 function noVpc(why: string): CloudError {
-  const message = `no VPC: ${why}; expected VPC in [Global] of the cloud config`;
-  return new CloudError({ kind: 'Invalid', cloud: 'aws', operation: 'vpc', message });
+  return invalid('vpc', `no VPC: ${why}; expected VPC in [Global] of the cloud config`);
 }

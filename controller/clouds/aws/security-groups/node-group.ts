@@ -1,4 +1,4 @@
-import { CloudError } from '../../../../common/cloud-error.ts';
+import { awsError } from '../errors.ts';
 import type { InstanceFacts, NetworkFacts } from './network-facts.ts';
 
 /** Groups that let load balancers in to the members, and what is to be said of members that have no such group. */
@@ -52,7 +52,7 @@ export function refuseClosedNodes(members: ReadonlyMap<string, string>, facts: N
   if (closed.size === 0) return;
   const message = [...closed].map(([id, problem]) => `instance ${id}: ${problem}`).join('; ');
   const subjects = [...closed.keys()].map((id) => members.get(id) ?? id);
-  throw new CloudError({ kind: 'Invalid', cloud: 'aws', operation, message, subjects });
+  throw awsError('Invalid', operation, message, { subjects });
 }
 
 /**

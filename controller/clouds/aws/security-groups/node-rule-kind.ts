@@ -18,22 +18,18 @@ export interface NodeRuleSpec {
  */
 export function createNodeRuleKind(parts: GroupKindsParts): Kind<NodeRuleSpec | undefined, NodeRule> {
   const { calls, view } = parts;
-  /** Known with the first read. */
-  const cluster = () => view.cluster;
-  const isTraffic = ({ body: { rule } }: Found<NodeRule>) => rule.description === descriptions.traffic(cluster());
+  const isTraffic = ({ body: { rule } }: Found<NodeRule>) => rule.description === descriptions.traffic(view.cluster);
 
   /** Who may need them still: looked at right before they are taken away. */
   function unless(found: readonly Found<NodeRule>[], but: string): Needed | undefined {
     const [first] = found as readonly [Found<NodeRule>];
     if (first.owner?.service !== everyService) return undefined;
-    const { source, fromPort, description } = first.body.rule;
-    if (isTraffic(first)) return { by: 'carriers', group: source, but };
-    const isHealth = description === descriptions.sharedHealth(cluster());
     return {
-      by: 'client rules',
-      but,
-      ...(isOfOneSource(first) && { sources: [source] }),
-      ...(isHealth && { of: (name: string) => view.mayProbe(name, fromPort) }),
+      by: isTraffic(first) ? 'carriers' : 'rules',
+      isNeeded: (group) =>
+        found.some(({ body: { rule } }) =>
+          usersOfRule({ group, rule }, view, parts.carriersOf)?.some((name) => name !== but),
+        ),
     };
   }
 
@@ -53,7 +49,8 @@ export function createNodeRuleKind(parts: GroupKindsParts): Kind<NodeRuleSpec | 
       if ('want' in item) return `rules of ${item.want.spec?.group}`;
       const { group, rule } = item.found.body;
       if (item.found.owner?.service !== everyService) return `rules of ${group.id}, own`;
-      const which = isTraffic(item.found) || isOfOneSource(item.found) ? rule.source : 'all';
+      const isOfOneSource = rule.description === descriptions.mtu || rule.source.startsWith('sg-');
+      const which = isTraffic(item.found) || isOfOneSource ? rule.source : 'all';
       return `rules of ${group.id}, ${rule.description} ${which} ${rule.fromPort}`;
     },
     // There may be one of a traffic group that is gone, or goes.
@@ -80,9 +77,4 @@ export function createNodeRuleKind(parts: GroupKindsParts): Kind<NodeRuleSpec | 
       return { found: showGroup(parts, group) };
     },
   };
-}
-
-/** Needed for the clients of one source alone. */
-function isOfOneSource({ body: { rule } }: Found<NodeRule>): boolean {
-  return rule.description === descriptions.mtu || rule.source.startsWith('sg-');
 }

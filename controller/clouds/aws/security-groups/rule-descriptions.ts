@@ -1,5 +1,4 @@
 import type { IngressRule } from './ingress-rule.ts';
-import type { ObservedSecurityGroup } from './network-facts.ts';
 
 /**
  * A rule on a group of the nodes says in its description whose it is, since rules themselves cannot be told by tags in
@@ -29,11 +28,6 @@ export function clientOf({ description }: IngressRule): string | undefined {
 export function healthOf({ description }: IngressRule): string | undefined {
   const prefix = descriptions.health('');
   return description?.startsWith(prefix) ? description.slice(prefix.length) : undefined;
-}
-
-/** Whether a load balancer is let in from a source by rules of its own. */
-export function hasOwnRules({ ingress }: Pick<ObservedSecurityGroup, 'ingress'>, source: string, loadBalancer: string) {
-  return ingress.some((rule) => rule.source === source && clientOf(rule) === loadBalancer);
 }
 
 /** Whether a rule serves this one load balancer alone. */

@@ -6,9 +6,12 @@ import { factsOf, group, rule } from '../../../../test/clouds/aws/fake/network-f
 import { ownerTags } from '../../load-balancers.ts';
 import { clusterTagsOf } from '../cluster-tags.ts';
 import { toCloudError } from '../errors.ts';
-import { createCarriers } from './carriers.ts';
+import { operationOf, type SdkCommand } from '../service-calls.ts';
+import { type Carriers, createCarriers } from './carriers.ts';
+import { usersOfRule } from './group-resources.ts';
+import type { IngressRule } from './ingress-rule.ts';
 import type { ObservedSecurityGroup } from './network-facts.ts';
-import { createSecurityGroupCalls } from './security-group-calls.ts';
+import { createSecurityGroupCalls, type Needed } from './security-group-calls.ts';
 
 const options = { permit: () => {} };
 const ourTags = { [ownerTags.cluster]: 'uid-c', [ownerTags.service]: 'uid-s' };
@@ -32,13 +35,14 @@ interface Script {
 function callsOf({ clock = fakeClock(), refuse = {}, known = [], there = known, carriers: shown = [] }: Script) {
   const sent: string[] = [];
   const ec2 = {
-    async change(operation: string) {
+    async change(command: SdkCommand<unknown>) {
+      const operation = operationOf(command);
       sent.push(operation);
       const code = refuse[operation];
       if (code !== undefined) throw refusal(code, operation);
       return operation === 'CreateSecurityGroup' ? { GroupId: 'sg-new' } : {};
     },
-    async read(_operation: string, command: { input: { GroupIds?: string[] } }) {
+    async read(command: { input: { GroupIds?: string[] } }) {
       const found = there.filter(({ id }) => command.input.GroupIds?.includes(id));
       return {
         SecurityGroups: found.map(({ id, name, tags, ingress }) => ({
@@ -57,21 +61,13 @@ function callsOf({ clock = fakeClock(), refuse = {}, known = [], there = known, 
       };
     },
   };
-  const elb = {
-    read: async () => ({
-      LoadBalancerDescriptions: shown.map(({ name, groups }) => ({
-        LoadBalancerName: name,
-        SecurityGroups: groups,
-      })),
-    }),
-  };
-  const elbv2 = { read: async () => ({ LoadBalancers: [] }) };
-  const carriers = createCarriers({ context: { clock }, elb: () => elb as never, elbv2: () => elbv2 as never });
+  const list = async () => shown.map((one) => ({ ...one, id: one.name, hostname: '', tags: undefined }));
+  const carriers = createCarriers(clock, [{ carriers: list }]);
   const cluster = async () => clusterTagsOf('c1', false);
   const groups = new Map(known.map((one) => [one.id, one]));
   const reads = {
     vpc: async () => 'vpc-1',
-    facts: async () => factsOf(there),
+    groups: async () => factsOf(there).groups,
     lastGroups: () => groups,
     noteGroup: (id: string, one: ObservedSecurityGroup | undefined) =>
       void (one === undefined ? groups.delete(id) : groups.set(id, one)),
@@ -181,9 +177,8 @@ describe('calls about security groups', () => {
           throw new CloudError({ kind, cloud: 'aws', operation: 'CreateLoadBalancer', message: 'no' });
         }),
       );
-    carriers.listed('classic', [], 0);
     assert.equal(carriers.of('sg-traffic'), undefined);
-    carriers.listed('network', [], 0);
+    carriers.listed([], 0);
     await failing('QuotaExceeded');
     assert.deepEqual(carriers.of('sg-traffic'), []);
     await failing('Timeout');
@@ -193,11 +188,17 @@ describe('calls about security groups', () => {
   describe('revoking a rule that another load balancer may need', () => {
     const fromTraffic = rule('-1 * sg-traffic', 'mooring.dev/traffic cluster=uid-c');
     const known = [group('sg-nodes', { ingress: [fromTraffic] }), group('sg-traffic')];
-    const needed = { by: 'carriers', group: 'sg-traffic', but: 'a1' } as const;
+    const view = { cluster: 'uid-c', mayProbe: () => true };
+    /** By another one than a1. */
+    const by = (what: Needed['by'], shared: IngressRule, { of }: Pick<Carriers, 'of'>): Needed => ({
+      by: what,
+      isNeeded: (there) =>
+        usersOfRule({ group: there, rule: shared }, view, of)?.some((name) => name !== 'a1') === true,
+    });
 
     it('keeps a rule for a load balancer that a list shows', async () => {
-      const { calls, sent } = callsOf({ known, carriers: [{ name: 'a2', groups: ['sg-traffic'] }] });
-      await calls.revoke('sg-nodes', [fromTraffic], needed, options);
+      const { calls, sent, carriers } = callsOf({ known, carriers: [{ name: 'a2', groups: ['sg-traffic'] }] });
+      await calls.revoke('sg-nodes', [fromTraffic], by('carriers', fromTraffic, carriers), options);
       assert.deepEqual(sent, []);
     });
 
@@ -208,8 +209,9 @@ describe('calls about security groups', () => {
         ['a2', ['RevokeSecurityGroupIngress']],
         ['a3', []],
       ] as const) {
-        const { calls, sent } = callsOf({ known: admitted, carriers: [{ name: carrier, groups: ['sg-traffic'] }] });
-        await calls.revoke('sg-nodes', [fromTraffic], needed, options);
+        const shown = [{ name: carrier, groups: ['sg-traffic'] }];
+        const { calls, sent, carriers } = callsOf({ known: admitted, carriers: shown });
+        await calls.revoke('sg-nodes', [fromTraffic], by('carriers', fromTraffic, carriers), options);
         assert.deepEqual(sent, expected);
       }
     });
@@ -217,12 +219,13 @@ describe('calls about security groups', () => {
     it('keeps a rule for a load balancer that is being made and that no list shows yet', async () => {
       const { calls, sent, carriers } = callsOf({ known });
       const made = Promise.withResolvers<void>();
+      const needed = by('carriers', fromTraffic, carriers);
       const joining = calls.carrying('a2', ['sg-traffic'], () => made.promise);
       await calls.revoke('sg-nodes', [fromTraffic], needed, options);
       assert.deepEqual(sent, []);
       made.resolve();
       await joining;
-      carriers.left('classic', 'a2');
+      carriers.seen({ names: ['a2'], types: new Set(['classic']) }, [], 0);
       await calls.revoke('sg-nodes', [fromTraffic], needed, options);
       assert.deepEqual(sent, ['RevokeSecurityGroupIngress']);
     });
@@ -231,8 +234,8 @@ describe('calls about security groups', () => {
       const health = rule('tcp 10256 10.0.0.0/24', 'mooring.dev/health cluster=uid-c');
       const client = rule('tcp 30080 0.0.0.0/0', 'kubernetes.io/rule/nlb/client=a2');
       const there = [group('sg-nodes', { ingress: [health, client] })];
-      const { calls, sent, groups } = callsOf({ known: [group('sg-nodes', { ingress: [health] })], there });
-      await calls.revoke('sg-nodes', [health], { by: 'client rules', but: 'a1' }, options);
+      const { calls, sent, groups, carriers } = callsOf({ known: [group('sg-nodes', { ingress: [health] })], there });
+      await calls.revoke('sg-nodes', [health], by('rules', health, carriers), options);
       assert.deepEqual(sent, []);
       assert.equal(groups.get('sg-nodes')?.ingress.length, 2);
     });
@@ -240,8 +243,8 @@ describe('calls about security groups', () => {
     it('revokes a rule for packet sizes of other sources than the clients of another load balancer', async () => {
       const mtu = rule('icmp 3-4 192.0.2.0/24', 'kubernetes.io/rule/nlb/mtu');
       const client = rule('tcp 30080 198.51.100.0/24', 'kubernetes.io/rule/nlb/client=a2');
-      const { calls, sent } = callsOf({ known: [group('sg-nodes', { ingress: [mtu, client] })] });
-      await calls.revoke('sg-nodes', [mtu], { by: 'client rules', but: 'a1', sources: [mtu.source] }, options);
+      const { calls, sent, carriers } = callsOf({ known: [group('sg-nodes', { ingress: [mtu, client] })] });
+      await calls.revoke('sg-nodes', [mtu], by('rules', mtu, carriers), options);
       assert.deepEqual(sent, ['RevokeSecurityGroupIngress']);
     });
   });

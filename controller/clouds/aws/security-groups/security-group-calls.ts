@@ -7,34 +7,27 @@ import {
   DescribeSecurityGroupsCommand,
   RevokeSecurityGroupIngressCommand,
 } from '@aws-sdk/client-ec2';
-import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import { type CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import type { ApplyOptions } from '../../permit.ts';
-import { tagMap } from '../cluster-tags.ts';
-import { codeOf } from '../errors.ts';
+import { awsError, codeOf } from '../errors.ts';
 import { createInUse } from '../in-use.ts';
 import { sdkTags, type Tags } from '../load-balancer-tags.ts';
 import type { AwsParts } from '../parts.ts';
 import type { Carriers } from './carriers.ts';
-import { type IngressRule, missingRules, permissionsOf, ruleKey, rulesOf } from './ingress-rule.ts';
+import { type IngressRule, missingRules, permissionsOf, ruleKey } from './ingress-rule.ts';
 import type { ObservedSecurityGroup } from './network-facts.ts';
-import type { NetworkReads } from './network-reads.ts';
-import { clientOf, hasOwnRules } from './rule-descriptions.ts';
+import { groupOf, type NetworkReads } from './network-reads.ts';
 
 /** How long the network interfaces of a deleted load balancer hold its groups; AWS tells only by refusing. */
 const patience = { firstMs: 5000, longestMs: 300_000, wholeMs: 600_000 };
 
-/** What makes a shared rule needed. `but`: name of the load balancer that does not count. */
-export type Needed =
-  /** Those that carry this group, unless rules of their own let them in from it. */
-  | { readonly by: 'carriers'; readonly group: string; readonly but: string }
-  /** Rules for clients of these sources and load balancers; undefined = of any. */
-  | {
-      readonly by: 'client rules';
-      readonly but: string;
-      readonly sources?: readonly string[];
-      readonly of?: (loadBalancer: string) => boolean;
-    };
+/** What tells whether somebody needs rules still. */
+export interface Needed {
+  /** What is read again before: who carries which group, or the rules of this one. */
+  readonly by: 'carriers' | 'rules';
+  isNeeded(group: ObservedSecurityGroup): boolean;
+}
 
 /**
  * The calls that change security groups. Each answers the group as it is then, and what reads have shown of it follows.
@@ -67,8 +60,8 @@ export interface SecurityGroupCalls {
 
 export function createSecurityGroupCalls(
   { ec2, cluster, context: { clock } }: Pick<AwsParts, 'context' | 'ec2' | 'cluster'>,
-  reads: Pick<NetworkReads, 'vpc' | 'facts' | 'lastGroups' | 'noteGroup'>,
-  carriers: Pick<Carriers, 'of' | 'read' | 'carrying'>,
+  reads: Pick<NetworkReads, 'vpc' | 'groups' | 'lastGroups' | 'noteGroup'>,
+  carriers: Pick<Carriers, 'read' | 'carrying'>,
 ): SecurityGroupCalls {
   const turns = new Map<string, Promise<unknown>>();
   const inUse = createInUse(clock, patience);
@@ -87,7 +80,7 @@ export function createSecurityGroupCalls(
   function known(id: string, operation: string): ObservedSecurityGroup {
     const group = reads.lastGroups()?.get(id);
     if (group !== undefined) return group;
-    throw new CloudError({ kind: 'Conflict', cloud: 'aws', operation, message: `security group ${id} is not there` });
+    throw awsError('Conflict', operation, `security group ${id} is not there`);
   }
   function noted(group: ObservedSecurityGroup): ObservedSecurityGroup {
     reads.noteGroup(group.id, group);
@@ -100,10 +93,7 @@ export function createSecurityGroupCalls(
     try {
       const { SecurityGroups } = await ec2.read(command, { urgency: 'change', signal });
       const [group] = SecurityGroups ?? [];
-      if (group !== undefined) {
-        const { GroupName = '', Tags, IpPermissions } = group;
-        return noted({ id, name: GroupName, tags: tagMap(Tags), ingress: rulesOf(IpPermissions) });
-      }
+      if (group !== undefined) return noted(groupOf(group));
     } catch (error) {
       if (!isCloudError(error) || error.kind !== 'NotFound') throw error;
     }
@@ -112,16 +102,10 @@ export function createSecurityGroupCalls(
   }
 
   async function isNeeded(needed: Needed, id: string, signal: AbortSignal | undefined): Promise<boolean> {
-    const isOther = (name: string | undefined) => name !== undefined && name !== needed.but;
-    if (needed.by === 'carriers') {
-      await carriers.read({ urgency: 'change', signal });
-      const there = reads.lastGroups()?.get(id);
-      const isAdmitted = (name: string) => there !== undefined && hasOwnRules(there, needed.group, name);
-      return (carriers.of(needed.group) ?? []).some((name) => isOther(name) && !isAdmitted(name));
-    }
-    const others = ((await reread(id, signal))?.ingress ?? []).filter((rule) => isOther(clientOf(rule)));
-    const isUser = needed.of ?? (() => true);
-    return others.some((rule) => (needed.sources?.includes(rule.source) ?? true) && isUser(clientOf(rule) ?? ''));
+    if (needed.by === 'carriers') await carriers.read({ urgency: 'change', signal });
+    else await reread(id, signal);
+    const group = reads.lastGroups()?.get(id);
+    return group !== undefined && needed.isNeeded(group);
   }
 
   async function changeRules(
@@ -142,7 +126,7 @@ export function createSecurityGroupCalls(
         const { name, ingress } = known(id, does);
         const more = missingRules(rules, ingress).length;
         const message = `${code}: security group ${name} (${id}) has ${ingress.length} rules, and needs ${more} more`;
-        throw new CloudError({ kind: error.kind, cloud: 'aws', operation: does, message, cause: error });
+        throw awsError(error.kind, does, message, { cause: error });
       }
       if (code !== 'InvalidPermission.Duplicate' && code !== 'InvalidPermission.NotFound') throw error;
       const fresh = await reread(id, options.signal);
@@ -151,7 +135,7 @@ export function createSecurityGroupCalls(
       if (left.length === 0 && fresh !== undefined) return fresh;
       // Some are there and some are not: the next plan tells what is left.
       const message = `${code}: security group ${id} has changed meanwhile`;
-      throw new CloudError({ kind: 'Conflict', cloud: 'aws', operation: does, message, cause: error });
+      throw awsError('Conflict', does, message, { cause: error });
     }
     const group = known(id, does);
     const gone = new Set(rules.map(ruleKey));
@@ -166,13 +150,7 @@ export function createSecurityGroupCalls(
     const message = isLate
       ? `DependencyViolation: ${name} is used by something else, a rule of another group or a network interface`
       : `${name} is still in use`;
-    return new CloudError({
-      kind: isLate ? 'Conflict' : 'Busy',
-      cloud: 'aws',
-      operation: 'DeleteSecurityGroup',
-      message,
-      retryAfterMs,
-    });
+    return awsError(isLate ? 'Conflict' : 'Busy', 'DeleteSecurityGroup', message, { retryAfterMs });
   }
 
   return {
@@ -189,7 +167,7 @@ export function createSecurityGroupCalls(
         return noted({ id, name, tags: all, ingress: [] });
       } catch (error) {
         if (codeOf(error) !== 'InvalidGroup.Duplicate') throw error;
-        const { groups } = await reads.facts([], { urgency: 'change', signal: options.signal });
+        const groups = await reads.groups({ urgency: 'change', signal: options.signal });
         const there = [...groups.values()].find((group) => group.name === name);
         if (there === undefined || !isSameOwner(there.tags, tags)) throw error;
         return there;
