@@ -194,7 +194,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
       lists = new Map();
       given.toRead.types.clear();
       return [
-        ...classics.flatMap((one) => showBalancer(one, view)),
+        ...classics.map((one) => showBalancer(one, view)),
         ...(await showAll(listed.all, listed.used, new Set(), false, io)),
         ...listed.groups.map((one) => showTargetGroup(one, view)),
         ...view.showGroups(),
@@ -223,7 +223,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
       noteGroups(networks.groups, false);
       return {
         found: [
-          ...classics.flatMap((one) => showBalancer(one, view)),
+          ...classics.map((one) => showBalancer(one, view)),
           ...(await showAll(networks.all, networks.used, removing ? networks.shared : new Set(), removing, io)),
           ...networks.groups.map((one) =>
             showTargetGroup(

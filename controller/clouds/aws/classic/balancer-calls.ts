@@ -8,7 +8,7 @@ import {
   DeleteLoadBalancerListenersCommand,
   DeregisterInstancesFromLoadBalancerCommand,
   DetachLoadBalancerFromSubnetsCommand,
-  ModifyLoadBalancerAttributesCommand,
+  type Instance,
   RegisterInstancesWithLoadBalancerCommand,
   type Listener as SdkListener,
   SetLoadBalancerListenerSSLCertificateCommand,
@@ -17,108 +17,107 @@ import {
 } from '@aws-sdk/client-elastic-load-balancing';
 import { isCloudError } from '../../../../common/cloud-error.ts';
 import { codeOf } from '../errors.ts';
-import { sdkTags } from '../load-balancer-tags.ts';
+import { sdkTags, type Tags } from '../load-balancer-tags.ts';
 import type { SdkCommand } from '../service-calls.ts';
-import type { BalancerChange } from './balancer-changes.ts';
 import type { Member } from './balancer-spec.ts';
-import { type ClassicLoadBalancer, type Listener, sdkAttributes } from './classic-load-balancer.ts';
+import { type ClassicLoadBalancer, type Listener, readHealth, readListener } from './classic-load-balancer.ts';
 
 /** Sends one mutating call. */
 export type Send = <Out>(command: SdkCommand<Out>) => Promise<Out>;
 
+interface Call<Input> {
+  readonly Command: new (input: Input) => SdkCommand<unknown>;
+  /** What of the load balancer is different then. */
+  after(there: ClassicLoadBalancer, input: Input): Partial<ClassicLoadBalancer>;
+}
+
+const call = <Input>(Command: Call<Input>['Command'], after: Call<Input>['after']): Call<Input> => ({ Command, after });
+
+/** The calls that change a load balancer, by their names. */
+const calls = {
+  AttachLoadBalancerToSubnets: call(AttachLoadBalancerToSubnetsCommand, ({ subnets }, { Subnets = [] }) => ({
+    subnets: [...subnets, ...Subnets],
+  })),
+  DetachLoadBalancerFromSubnets: call(DetachLoadBalancerFromSubnetsCommand, ({ subnets }, { Subnets = [] }) => ({
+    subnets: subnets.filter((id) => !Subnets.includes(id)),
+  })),
+  ApplySecurityGroupsToLoadBalancer: call(
+    ApplySecurityGroupsToLoadBalancerCommand,
+    (_, { SecurityGroups: securityGroups = [] }) => ({ securityGroups }),
+  ),
+  CreateLoadBalancerListeners: call(CreateLoadBalancerListenersCommand, ({ listeners }, { Listeners = [] }) => ({
+    listeners: [...listeners, ...Listeners.map((one) => readListener(one, []))],
+  })),
+  DeleteLoadBalancerListeners: call(
+    DeleteLoadBalancerListenersCommand,
+    ({ listeners }, { LoadBalancerPorts = [] }) => ({
+      listeners: listeners.filter(({ port }) => !LoadBalancerPorts.includes(port)),
+    }),
+  ),
+  SetLoadBalancerListenerSSLCertificate: call(
+    SetLoadBalancerListenerSSLCertificateCommand,
+    (there, { LoadBalancerPort, SSLCertificateId: certificate }) =>
+      withListener(there, LoadBalancerPort, { certificate }),
+  ),
+  CreateLoadBalancerPolicy: call(CreateLoadBalancerPolicyCommand, ({ policies }, { PolicyName = '' }) => ({
+    policies: [...policies, PolicyName],
+  })),
+  SetLoadBalancerPoliciesOfListener: call(
+    SetLoadBalancerPoliciesOfListenerCommand,
+    (there, { LoadBalancerPort, PolicyNames: policies = [] }) => withListener(there, LoadBalancerPort, { policies }),
+  ),
+  SetLoadBalancerPoliciesForBackendServer: call(
+    SetLoadBalancerPoliciesForBackendServerCommand,
+    ({ backendPolicies }, { InstancePort = 0, PolicyNames = [] }) => ({
+      backendPolicies: new Map(backendPolicies).set(InstancePort, PolicyNames),
+    }),
+  ),
+  ConfigureHealthCheck: call(ConfigureHealthCheckCommand, (_, { HealthCheck }) => ({
+    health: readHealth(HealthCheck),
+  })),
+  RegisterInstancesWithLoadBalancer: call(RegisterInstancesWithLoadBalancerCommand, ({ instances }, { Instances }) => ({
+    instances: [...new Set([...instances, ...idsOf(Instances)])],
+  })),
+  DeregisterInstancesFromLoadBalancer: call(
+    DeregisterInstancesFromLoadBalancerCommand,
+    ({ instances }, { Instances }) => ({ instances: instances.filter((id) => !idsOf(Instances).includes(id)) }),
+  ),
+} as const;
+
+type Calls = typeof calls;
+
+interface SentCall<Does extends keyof Calls> {
+  readonly does: Does;
+  /** Without the name of the load balancer. */
+  readonly input: Omit<Parameters<Calls[Does]['after']>[1], 'LoadBalancerName'>;
+  /** Those that it registers. */
+  readonly joining?: readonly Member[];
+}
+
+/** Exactly one call. */
+export type BalancerChange =
+  | { [Does in keyof Calls]: SentCall<Does> }[keyof Calls]
+  | { readonly does: 'AddTags'; readonly tags: Tags };
+
 /** Sends the one call of a change, and answers the load balancer as it is then. Throws a CloudError. */
 export async function applyChange(
   there: ClassicLoadBalancer,
-  call: BalancerChange,
+  change: BalancerChange,
   send: Send,
 ): Promise<ClassicLoadBalancer> {
-  const name = { LoadBalancerName: there.name };
-  switch (call.does) {
-    case 'attach subnets': {
-      const { Subnets } = await send(new AttachLoadBalancerToSubnetsCommand({ ...name, Subnets: [...call.subnets] }));
-      return { ...there, subnets: Subnets ?? [...there.subnets, ...call.subnets] };
-    }
-    case 'detach subnets': {
-      await send(new DetachLoadBalancerFromSubnetsCommand({ ...name, Subnets: [...call.subnets] }));
-      return { ...there, subnets: there.subnets.filter((id) => !call.subnets.includes(id)) };
-    }
-    case 'apply security groups': {
-      await send(new ApplySecurityGroupsToLoadBalancerCommand({ ...name, SecurityGroups: [...call.groups] }));
-      return { ...there, securityGroups: call.groups };
-    }
-    case 'create listeners': {
-      const Listeners = call.listeners.map(sdkListener);
-      await send(new CreateLoadBalancerListenersCommand({ ...name, Listeners }));
-      const added = call.listeners.map((listener) => ({ ...listener, policies: [] }));
-      return { ...there, listeners: [...there.listeners, ...added] };
-    }
-    case 'delete listeners': {
-      await send(new DeleteLoadBalancerListenersCommand({ ...name, LoadBalancerPorts: [...call.ports] }));
-      return { ...there, listeners: there.listeners.filter(({ port }) => !call.ports.includes(port)) };
-    }
-    case 'set certificate': {
-      const { port, certificate } = call;
-      const request = { ...name, LoadBalancerPort: port, SSLCertificateId: certificate };
-      await send(new SetLoadBalancerListenerSSLCertificateCommand(request));
-      return withListener(there, port, { certificate });
-    }
-    case 'create policy': {
-      const { policy, type, attribute } = call;
-      const PolicyAttributes = [{ AttributeName: attribute.name, AttributeValue: attribute.value }];
-      const request = { ...name, PolicyName: policy, PolicyTypeName: type, PolicyAttributes };
-      try {
-        await send(new CreateLoadBalancerPolicyCommand(request));
-      } catch (error) {
-        // Its name says what it does, so one of that name is as good.
-        if (codeOf(error) !== 'DuplicatePolicyName') throw error;
-      }
-      return { ...there, policies: [...there.policies, policy] };
-    }
-    case 'set listener policies': {
-      const { port, policies } = call;
-      const request = { ...name, LoadBalancerPort: port, PolicyNames: [...policies] };
-      await send(new SetLoadBalancerPoliciesOfListenerCommand(request));
-      return withListener(there, port, { policies });
-    }
-    case 'set backend policies': {
-      const { port, policies } = call;
-      const request = { ...name, InstancePort: port, PolicyNames: [...policies] };
-      await send(new SetLoadBalancerPoliciesForBackendServerCommand(request));
-      return { ...there, backendPolicies: new Map(there.backendPolicies).set(port, policies) };
-    }
-    case 'modify attributes': {
-      const LoadBalancerAttributes = sdkAttributes(call.attributes);
-      await send(new ModifyLoadBalancerAttributesCommand({ ...name, LoadBalancerAttributes }));
-      return { ...there, attributes: { ...there.attributes, ...call.attributes } };
-    }
-    case 'configure health check': {
-      const { target, interval, timeout, healthy, unhealthy } = call.health;
-      const thresholds = { HealthyThreshold: healthy, UnhealthyThreshold: unhealthy };
-      const HealthCheck = { Target: target, Interval: interval, Timeout: timeout, ...thresholds };
-      await send(new ConfigureHealthCheckCommand({ ...name, HealthCheck }));
-      return { ...there, health: call.health };
-    }
-    case 'register instances': {
-      const Instances = call.instances.map(({ id }) => ({ InstanceId: id }));
-      const command = new RegisterInstancesWithLoadBalancerCommand({ ...name, Instances });
-      try {
-        await send(command);
-      } catch (error) {
-        throw namingMembers(error, call.instances);
-      }
-      const instances = [...new Set([...there.instances, ...call.instances.map(({ id }) => id)])];
-      return { ...there, instances };
-    }
-    case 'deregister instances': {
-      const Instances = call.instances.map((InstanceId) => ({ InstanceId }));
-      await send(new DeregisterInstancesFromLoadBalancerCommand({ ...name, Instances }));
-      return { ...there, instances: there.instances.filter((id) => !call.instances.includes(id)) };
-    }
-    case 'add tags': {
-      await send(new AddTagsCommand({ LoadBalancerNames: [there.name], Tags: sdkTags(call.tags) }));
-      return { ...there, tags: { ...there.tags, ...call.tags } };
-    }
+  if (change.does === 'AddTags') {
+    await send(new AddTagsCommand({ LoadBalancerNames: [there.name], Tags: sdkTags(change.tags) }));
+    return { ...there, tags: { ...there.tags, ...change.tags } };
   }
+  const { Command, after } = calls[change.does] as Call<unknown>;
+  const input = { LoadBalancerName: there.name, ...change.input };
+  try {
+    await send(new Command(input));
+  } catch (error) {
+    // Its name says what it does, so one of that name is as good.
+    if (codeOf(error) !== 'DuplicatePolicyName') throw namingMembers(error, change.joining ?? []);
+  }
+  return { ...there, ...after(there, input) };
 }
 
 /** An instance that is gone, or is not there any more. */
@@ -127,9 +126,13 @@ export function isNoInstance(error: unknown): boolean {
   return code === 'InvalidInstance' || code === 'InvalidEndPoint';
 }
 
+export function idsOf(instances: readonly Instance[] | undefined): string[] {
+  return (instances ?? []).flatMap(({ InstanceId }) => InstanceId ?? []);
+}
+
 /** Tells refused members by their providerIDs. */
 function namingMembers(error: unknown, instances: readonly Member[]): unknown {
-  if (!isCloudError(error) || !isNoInstance(error)) return error;
+  if (!isCloudError(error) || !isNoInstance(error) || instances.length === 0) return error;
   const named = new Set(error.message.match(/i-[0-9a-zA-Z]+/g));
   const refused = instances.filter(({ id }) => named.has(id));
   if (refused.length === 0 && instances.length > 1) return error;
@@ -138,11 +141,11 @@ function namingMembers(error: unknown, instances: readonly Member[]): unknown {
 }
 
 function withListener(
-  there: ClassicLoadBalancer,
-  port: number,
+  { listeners }: ClassicLoadBalancer,
+  at: number | undefined,
   changed: Partial<ClassicLoadBalancer['listeners'][number]>,
-): ClassicLoadBalancer {
-  return { ...there, listeners: there.listeners.map((one) => (one.port === port ? { ...one, ...changed } : one)) };
+): Partial<ClassicLoadBalancer> {
+  return { listeners: listeners.map((one) => (one.port === at ? { ...one, ...changed } : one)) };
 }
 
 export function sdkListener({ port, protocol, instancePort, instanceProtocol, certificate }: Listener): SdkListener {

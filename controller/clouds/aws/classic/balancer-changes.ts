@@ -1,31 +1,9 @@
 import type { Change, Comparison } from '../../../engine/resource.ts';
 import { memberChanges } from '../../member-changes.ts';
 import type { Tags } from '../load-balancer-tags.ts';
-import { attributesChanged, describeAttributes } from './attributes.ts';
-import type { BalancerSpec, Member } from './balancer-spec.ts';
-import type { Attributes, ClassicLoadBalancer, HealthCheck, Listener } from './classic-load-balancer.ts';
-
-/** Exactly one call each. */
-export type BalancerChange =
-  | { readonly does: 'attach subnets'; readonly subnets: readonly string[] }
-  | { readonly does: 'detach subnets'; readonly subnets: readonly string[] }
-  | { readonly does: 'apply security groups'; readonly groups: readonly string[] }
-  | { readonly does: 'create listeners'; readonly listeners: readonly Listener[] }
-  | { readonly does: 'delete listeners'; readonly ports: readonly number[] }
-  | { readonly does: 'set certificate'; readonly port: number; readonly certificate: string }
-  | { readonly does: 'create policy'; readonly policy: string; readonly type: string; readonly attribute: Attribute }
-  | { readonly does: 'set listener policies'; readonly port: number; readonly policies: readonly string[] }
-  | { readonly does: 'set backend policies'; readonly port: number; readonly policies: readonly string[] }
-  | { readonly does: 'modify attributes'; readonly attributes: Attributes }
-  | { readonly does: 'configure health check'; readonly health: HealthCheck }
-  | { readonly does: 'register instances'; readonly instances: readonly Member[] }
-  | { readonly does: 'deregister instances'; readonly instances: readonly string[] }
-  | { readonly does: 'add tags'; readonly tags: Tags };
-
-interface Attribute {
-  readonly name: string;
-  readonly value: string;
-}
+import { type BalancerChange, sdkListener } from './balancer-calls.ts';
+import type { BalancerSpec } from './balancer-spec.ts';
+import type { ClassicLoadBalancer, HealthCheck, Listener } from './classic-load-balancer.ts';
 
 const proxyPolicy = 'k8s-proxyprotocol-enabled';
 
@@ -57,7 +35,6 @@ export function compareBalancer(
     ...healthChanges(there, spec),
     ...instanceChanges(there, spec),
     ...groupChanges(there, spec),
-    ...attributeChanges(there, spec),
     ...tagChanges(there, tags),
   ];
   return changes.length > 0 ? { changes } : { same: true };
@@ -88,20 +65,18 @@ function subnetChanges({ name, subnets: there }: ClassicLoadBalancer, spec: Bala
   });
   const changes: Change[] = [];
   const attach = (phase: Change['phase'], ids: readonly string[]) =>
-    add(phase, `attach ${name} to ${ids.join(', ')}`, { does: 'attach subnets', subnets: ids });
+    add(phase, 'AttachLoadBalancerToSubnets', `attach ${name} to ${ids.join(', ')}`, ids);
   const detach = (phase: Change['phase'], ids: readonly string[]) =>
-    add(phase, `detach ${name} from ${ids.join(', ')}`, { does: 'detach subnets', subnets: ids });
-  function add(phase: Change['phase'], summary: string, body: BalancerChange): void {
-    if ('subnets' in body && body.subnets.length === 0) return;
-    changes.push(
-      change(
-        summary,
-        phase,
-        summary,
-        body,
-        changes.slice(-1).map(({ what }) => what),
-      ),
-    );
+    add(phase, 'DetachLoadBalancerFromSubnets', `detach ${name} from ${ids.join(', ')}`, ids);
+  function add(
+    phase: Change['phase'],
+    does: 'AttachLoadBalancerToSubnets' | 'DetachLoadBalancerFromSubnets',
+    summary: string,
+    ids: readonly string[],
+  ): void {
+    if (ids.length === 0) return;
+    const before = changes.slice(-1).map(({ what }) => what);
+    changes.push(change(summary, phase, summary, { does, input: { Subnets: [...ids] } }, before));
   }
   attach(
     'grow',
@@ -121,29 +96,35 @@ function subnetChanges({ name, subnets: there }: ClassicLoadBalancer, spec: Bala
 function groupChanges({ name, securityGroups }: ClassicLoadBalancer, { groups }: BalancerSpec): Change[] {
   if (sameSet(groups, securityGroups)) return [];
   const summary = `security groups of ${name} from ${securityGroups.join(', ')} to ${groups.join(', ')}`;
-  return [change('security groups', 'set', summary, { does: 'apply security groups', groups })];
+  const body: BalancerChange = { does: 'ApplySecurityGroupsToLoadBalancer', input: { SecurityGroups: [...groups] } };
+  return [change('security groups', 'set', summary, body)];
 }
 
 function listenerChanges({ name, listeners: there }: ClassicLoadBalancer, { listeners }: BalancerSpec): Change[] {
   if (listeners === undefined) return [];
+  const create = (all: readonly Listener[]): BalancerChange => {
+    return { does: 'CreateLoadBalancerListeners', input: { Listeners: all.map(sdkListener) } };
+  };
+  const remove = (all: readonly Listener[]): BalancerChange => {
+    return { does: 'DeleteLoadBalancerListeners', input: { LoadBalancerPorts: all.map(({ port }) => port) } };
+  };
   const byPort = new Map(there.map((listener) => [listener.port, listener]));
   const changes: Change[] = [];
   const missing = listeners.filter(({ port }) => !byPort.has(port));
   if (missing.length > 0) {
     const summary = `add to ${name}: ${missing.map(describe).join(', ')}`;
-    changes.push(change(adding, 'grow', summary, { does: 'create listeners', listeners: missing }));
+    changes.push(change(adding, 'grow', summary, create(missing)));
   }
   const differing = listeners.filter((one) => {
     const old = byPort.get(one.port);
     return old !== undefined && !sameListener(old, one);
   });
   if (differing.length > 0) {
-    const ports = differing.map(({ port }) => port);
-    const gone = `delete listeners ${ports.join(', ')} of ${name}; they are made again`;
+    const gone = `delete listeners ${differing.map(({ port }) => port).join(', ')} of ${name}; they are made again`;
     const made = `add to ${name}: ${differing.map(describe).join(', ')}`;
     changes.push(
-      change('old listeners', 'set', gone, { does: 'delete listeners', ports }),
-      change('listeners again', 'set', made, { does: 'create listeners', listeners: differing }, ['old listeners']),
+      change('old listeners', 'set', gone, remove(differing)),
+      change('listeners again', 'set', made, create(differing), ['old listeners']),
     );
   }
   for (const { port, certificate } of listeners) {
@@ -151,13 +132,14 @@ function listenerChanges({ name, listeners: there }: ClassicLoadBalancer, { list
     if (old === undefined || certificate === undefined || certificate === old.certificate) continue;
     if (differing.some((one) => one.port === port)) continue;
     const summary = `certificate of listener ${port} of ${name} from ${old.certificate ?? 'none'} to ${certificate}`;
-    changes.push(change(`certificate ${port}`, 'set', summary, { does: 'set certificate', port, certificate }));
+    const input = { LoadBalancerPort: port, SSLCertificateId: certificate };
+    const body: BalancerChange = { does: 'SetLoadBalancerListenerSSLCertificate', input };
+    changes.push(change(`certificate ${port}`, 'set', summary, body));
   }
   const extra = there.filter(({ port }) => !listeners.some((one) => one.port === port));
   if (extra.length > 0) {
-    const ports = extra.map(({ port }) => port);
     const summary = `delete of ${name}: ${extra.map(describe).join(', ')}`;
-    changes.push(change('extra listeners', 'shrink', summary, { does: 'delete listeners', ports }, [adding]));
+    changes.push(change('extra listeners', 'shrink', summary, remove(extra), [adding]));
   }
   return changes;
 }
@@ -167,10 +149,12 @@ function policyChanges(there: ClassicLoadBalancer, { listeners, sslPolicy, proxy
   if (listeners === undefined) return [];
   const { name, policies } = there;
   const changes: Change[] = [];
-  const create = (policy: string, type: string, attribute: Attribute) => {
+  const create = (policy: string, type: string, AttributeName: string, AttributeValue: string) => {
     if (policies.includes(policy)) return [];
-    const call = { does: 'create policy', policy, type, attribute } as const;
-    changes.push(change(policyNamed(policy), 'grow', `add policy ${policy} to ${name}`, call));
+    const PolicyAttributes = [{ AttributeName, AttributeValue }];
+    const input = { PolicyName: policy, PolicyTypeName: type, PolicyAttributes };
+    const body: BalancerChange = { does: 'CreateLoadBalancerPolicy', input };
+    changes.push(change(policyNamed(policy), 'grow', `add policy ${policy} to ${name}`, body));
     return [policyNamed(policy)];
   };
   if (sslPolicy !== undefined) {
@@ -180,24 +164,24 @@ function policyChanges(there: ClassicLoadBalancer, { listeners, sslPolicy, proxy
       listeners.some((one) => one.port === old.port && sameListener(old, one)),
     );
     const lacking = kept.filter((old) => isTls(old.protocol) && !old.policies.includes(policy));
-    const attribute = { name: 'Reference-Security-Policy', value: sslPolicy };
-    const after = lacking.length > 0 ? create(policy, 'SSLNegotiationPolicyType', attribute) : [];
+    const add = () => create(policy, 'SSLNegotiationPolicyType', 'Reference-Security-Policy', sslPolicy);
+    const after = lacking.length > 0 ? add() : [];
     for (const { port, policies: old } of lacking) {
       const summary = `policies of listener ${port} of ${name} from ${old.join(', ') || 'none'} to ${policy}`;
-      const call = { does: 'set listener policies', port, policies: [policy] } as const;
-      changes.push(change(`policies ${port}`, 'set', summary, call, after));
+      const input = { LoadBalancerPort: port, PolicyNames: [policy] };
+      const body: BalancerChange = { does: 'SetLoadBalancerPoliciesOfListener', input };
+      changes.push(change(`policies ${port}`, 'set', summary, body, after));
     }
   }
   if (proxyProtocol === undefined) return changes;
   const ports = new Set(proxyProtocol ? listeners.map(({ instancePort }) => instancePort) : []);
-  const attribute = { name: 'ProxyProtocol', value: 'true' };
-  const after = proxyProtocol ? create(proxyPolicy, 'ProxyProtocolPolicyType', attribute) : [];
-  const set = (port: number, next: readonly string[], on: boolean) => {
+  const after = proxyProtocol ? create(proxyPolicy, 'ProxyProtocolPolicyType', 'ProxyProtocol', 'true') : [];
+  const set = (port: number, next: string[], on: boolean) => {
     const summary = `PROXY protocol to port ${port} of the members of ${name} ${on ? 'on' : 'off'}`;
-    const call = { does: 'set backend policies', port, policies: next } as const;
-    changes.push(
-      change(`backend ${port}`, 'set', summary, call, [...after, ...(on ? [adding, 'listeners again'] : [])]),
-    );
+    const input = { InstancePort: port, PolicyNames: next };
+    const body: BalancerChange = { does: 'SetLoadBalancerPoliciesForBackendServer', input };
+    const before = [...after, ...(on ? [adding, 'listeners again'] : [])];
+    changes.push(change(`backend ${port}`, 'set', summary, body, before));
   };
   for (const port of ports) {
     const old = there.backendPolicies.get(port) ?? [];
@@ -218,7 +202,10 @@ function healthChanges({ name, health: there }: ClassicLoadBalancer, { health }:
   if (health === undefined || (there !== undefined && describeHealth(there) === describeHealth(health))) return [];
   const before = there === undefined ? 'none' : describeHealth(there);
   const summary = `health check of ${name} from ${before} to ${describeHealth(health)}`;
-  return [change('health check', 'grow', summary, { does: 'configure health check', health })];
+  const { target, interval, timeout, healthy, unhealthy } = health;
+  const thresholds = { HealthyThreshold: healthy, UnhealthyThreshold: unhealthy };
+  const HealthCheck = { Target: target, Interval: interval, Timeout: timeout, ...thresholds };
+  return [change('health check', 'grow', summary, { does: 'ConfigureHealthCheck', input: { HealthCheck } })];
 }
 
 function instanceChanges({ name, instances }: ClassicLoadBalancer, { members, joining }: BalancerSpec): Change[] {
@@ -229,30 +216,24 @@ function instanceChanges({ name, instances }: ClassicLoadBalancer, { members, jo
   return memberChanges(
     { added, removed, count: instances.length },
     (some, at) => {
-      const body: BalancerChange = { does: 'register instances', instances: some };
+      const input = { Instances: some.map(({ id }) => ({ InstanceId: id })) };
+      const body: BalancerChange = { does: 'RegisterInstancesWithLoadBalancer', input, joining: some };
       const summary = `register with ${name}: ${listed(some.map(({ id }) => id))}`;
       return { what: `register ${at + 1}`, summary, body };
     },
     (some, at) => {
-      const body: BalancerChange = { does: 'deregister instances', instances: some };
+      const input = { Instances: some.map((InstanceId) => ({ InstanceId })) };
+      const body: BalancerChange = { does: 'DeregisterInstancesFromLoadBalancer', input };
       return { what: `deregister ${at + 1}`, summary: `deregister from ${name}: ${listed(some)}`, body };
     },
   );
-}
-
-/** Of one that was just made, which has the defaults; of others they are a resource of their own. */
-function attributeChanges({ name, attributes: there }: ClassicLoadBalancer, spec: BalancerSpec): Change[] {
-  const attributes = there === undefined ? undefined : attributesChanged(there, spec.attributes);
-  if (there === undefined || attributes === undefined) return [];
-  const summary = describeAttributes(name, there, attributes);
-  return [change('attributes', 'set', summary, { does: 'modify attributes', attributes })];
 }
 
 function tagChanges({ name, tags: there }: ClassicLoadBalancer, desired: Tags | undefined): Change[] {
   const missing = Object.entries(desired ?? {}).filter(([key, value]) => there[key] !== value);
   if (missing.length === 0) return [];
   const summary = `tags of ${name}: ${missing.map(([key, value]) => `${key}=${value}`).join(', ')}`;
-  return [change('tags', 'set', summary, { does: 'add tags', tags: Object.fromEntries(missing) })];
+  return [change('tags', 'set', summary, { does: 'AddTags', tags: Object.fromEntries(missing) })];
 }
 
 function isTls(protocol: string): boolean {

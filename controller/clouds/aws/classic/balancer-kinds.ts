@@ -1,5 +1,4 @@
 import {
-  AddTagsCommand,
   CreateLoadBalancerCommand,
   DeleteLoadBalancerCommand,
   ModifyLoadBalancerAttributesCommand,
@@ -19,8 +18,8 @@ import { refuseClosedNodes } from '../security-groups/node-group.ts';
 import type { SecurityGroupCalls } from '../security-groups/security-group-calls.ts';
 import { chooseSubnets } from '../subnets.ts';
 import { attributesChanged, describeAttributes } from './attributes.ts';
-import { applyChange, isNoInstance, type Send, sdkListener } from './balancer-calls.ts';
-import { type BalancerChange, compareBalancer } from './balancer-changes.ts';
+import { applyChange, type BalancerChange, idsOf, isNoInstance, type Send, sdkListener } from './balancer-calls.ts';
+import { compareBalancer } from './balancer-changes.ts';
 import { type BalancerSpec, freshBalancer, type Member } from './balancer-spec.ts';
 import { type Attributes, type ClassicLoadBalancer, sdkAttributes } from './classic-load-balancer.ts';
 import type { ClassicQueries } from './queries.ts';
@@ -47,7 +46,7 @@ export interface ClassicKinds {
 /** The load balancer itself, and its attributes. */
 export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
   const { parts, reads, carriers, queries, view } = given;
-  const take = (one: ClassicLoadBalancer): Found[] => {
+  const take = (one: ClassicLoadBalancer): Found => {
     carriers.take(carrierOf(one));
     return showBalancer(one, view);
   };
@@ -92,33 +91,37 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
     const { DNSName: hostname } = await given.groups.carrying(name, groups, make);
     const fresh = freshBalancer({ ...spec!, subnets, groups });
     if (hostname === undefined) throw invalid('CreateLoadBalancer', `the answer has no DNSName for ${name}`);
-    return { id: hostname, found: take({ ...fresh, hostname, tags }) };
+    // With the defaults.
+    return {
+      id: hostname,
+      found: [take({ ...fresh, hostname, tags }), showAttributes(hostname, { name, attributes: {} })],
+    };
   }
 
   async function update({ body }: FoundBalancer, call: BalancerChange, io: WriteIo): Promise<Answer> {
     const send = sender(io);
     switch (call.does) {
-      case 'apply security groups': {
+      case 'ApplySecurityGroupsToLoadBalancer': {
         const service = body.tags[ownerTags.serviceName] ?? '';
-        const groups = groupIds(call.groups, body.securityGroups, service, io);
-        const make = () => applyChange(body, { ...call, groups }, send);
-        return { found: take(await given.groups.carrying(body.name, groups, make)) };
+        const groups = groupIds(call.input.SecurityGroups ?? [], body.securityGroups, service, io);
+        const input = { ...call.input, SecurityGroups: groups };
+        const make = () => applyChange(body, { ...call, input }, send);
+        return { found: [take(await given.groups.carrying(body.name, groups, make))] };
       }
-      case 'register instances':
-        await demandNodes(call.instances, io);
-        return { found: take(await applyChange(body, call, send)) };
-      case 'deregister instances':
+      case 'DeregisterInstancesFromLoadBalancer':
         try {
-          return { found: take(await applyChange(body, call, send)) };
+          return { found: [take(await applyChange(body, call, send))] };
         } catch (error) {
           // An instance that is gone, or is not there any more.
           if (!isNoInstance(error)) throw error;
           const there = await queries.get(body.name, { urgency: 'change', signal: io.signal });
-          if (there === undefined || call.instances.some((id) => there.instances.includes(id))) throw error;
-          return { found: take(there) };
+          if (there === undefined || idsOf(call.input.Instances).some((id) => there.instances.includes(id)))
+            throw error;
+          return { found: [take(there)] };
         }
       default:
-        return { found: take(await applyChange(body, call, send)) };
+        if (call.does === 'RegisterInstancesWithLoadBalancer') await demandNodes(call.joining ?? [], io);
+        return { found: [take(await applyChange(body, call, send))] };
     }
   }
 
@@ -138,23 +141,22 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
     want: Want<BalancerSpec | undefined> | undefined,
     io: WriteIo,
   ): Promise<Answer> {
-    const names = { LoadBalancerNames: [body.name] };
     const service = body.tags[ownerTags.serviceName] ?? body.name;
     if (as === 'retained' && body.tags[ownerTags.retained] !== undefined) {
       const keys = [ownerTags.service, ownerTags.serviceName];
       const Tags = keys.map((Key) => ({ Key })) as [{ Key: string }];
-      await sender(io)(new RemoveTagsCommand({ ...names, Tags }));
+      await sender(io)(new RemoveTagsCommand({ LoadBalancerNames: [body.name], Tags }));
       const left = Object.entries(body.tags).filter(([key]) => !keys.some((one) => one === key));
-      return { found: take({ ...body, tags: Object.fromEntries(left) }) };
+      return { found: [take({ ...body, tags: Object.fromEntries(left) })] };
     }
     const spec = want?.spec;
     // One that stays as it stands has no spec.
     const ours = () =>
       spec === undefined ? ownerTagsOf(io.owner, view.marks!.tags, body.tags) : tagsOf(io.owner, spec);
     const tags = as === 'ours' ? ours() : { [ownerTags.retained]: service };
-    await sender(io)(new AddTagsCommand({ ...names, Tags: sdkTags(tags) }));
+    const marked = await applyChange(body, { does: 'AddTags', tags }, sender(io));
     // Its tags tell whose the group in front of it is, too.
-    return { found: [...take({ ...body, tags: { ...body.tags, ...tags } }), ...view.showGroups()] };
+    return { found: [take(marked), ...view.showGroups()] };
   }
 
   const balancer: ClassicKinds['balancer'] = {
@@ -178,24 +180,31 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
     mark,
   };
 
-  const attributes: Kind<Attributes | undefined, AttributesBody> = {
+  async function modify(id: string, there: AttributesBody, changed: Attributes, io: WriteIo): Promise<Answer> {
+    const { name, attributes: before } = there;
+    const request = { LoadBalancerName: name, LoadBalancerAttributes: sdkAttributes(changed) };
+    await sender(io)(new ModifyLoadBalancerAttributesCommand(request));
+    return { id, found: [showAttributes(id, { name, attributes: { ...before, ...changed } })] };
+  }
+
+  const attributes: Kind<AttributesBody | undefined, AttributesBody> = {
     kind: classicKinds.attributes,
     within: classicKinds.balancer,
-    // A new one has the defaults, and what differs is one of its first changes.
+    // A new one has the defaults.
     inline: true,
+    needsOwnCreate: ({ spec }) => attributesChanged({}, spec!.attributes) !== undefined,
     retryCreate: 'atOnce',
-    compare({ body }, asked) {
-      const changed = asked === undefined ? undefined : attributesChanged(body.attributes, asked);
+    compare({ body }, spec) {
+      const changed = spec && attributesChanged(body.attributes, spec.attributes);
       if (changed === undefined) return { same: true };
       const summary = describeAttributes(body.name, body.attributes, changed);
       return { changes: [{ what: 'attributes', phase: 'set', summary, body: changed }] };
     },
-    async update({ id, body: { name, attributes } }, change, io) {
-      const changed = change.body as Attributes;
-      const LoadBalancerAttributes = sdkAttributes(changed);
-      await sender(io)(new ModifyLoadBalancerAttributesCommand({ LoadBalancerName: name, LoadBalancerAttributes }));
-      return { found: [showAttributes(id, name, { ...attributes, ...changed })] };
+    create: ({ spec }, _, io) => {
+      const { name, attributes } = spec!;
+      return modify(io.within!, { name, attributes: {} }, attributesChanged({}, attributes) ?? {}, io);
     },
+    update: ({ id, body }, change, io) => modify(id, body, change.body as Attributes, io),
   };
   return { balancer, attributes: attributes as Kind };
 }

@@ -7,10 +7,7 @@ export interface Member {
   readonly providerID: string;
 }
 
-type Understood = Pick<
-  ClassicSettings,
-  'internal' | 'listeners' | 'sslPolicy' | 'proxyProtocol' | 'attributes' | 'health' | 'tags'
->;
+type Understood = Pick<ClassicSettings, 'internal' | 'listeners' | 'sslPolicy' | 'proxyProtocol' | 'health' | 'tags'>;
 
 /** What one Service asks of its classic load balancer. Undefined = not understood, or not known yet: it stays. */
 export interface BalancerSpec extends Understood {
@@ -46,6 +43,5 @@ export function freshBalancer(spec: BalancerSpec): ClassicLoadBalancer {
     instances: [],
     createdAtMs: undefined,
     tags: {},
-    attributes: {},
   };
 }

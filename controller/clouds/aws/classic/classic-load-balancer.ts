@@ -2,6 +2,7 @@ import type {
   LoadBalancerAttributes,
   LoadBalancerDescription,
   HealthCheck as SdkHealthCheck,
+  Listener as SdkListener,
 } from '@aws-sdk/client-elastic-load-balancing';
 import type { Tags } from '../load-balancer-tags.ts';
 
@@ -59,11 +60,9 @@ export interface ClassicLoadBalancer {
   readonly instances: readonly string[];
   readonly createdAtMs: number | undefined;
   readonly tags: Tags;
-  /** Undefined = not read. */
-  readonly attributes: Attributes | undefined;
 }
 
-export function readLoadBalancer(described: LoadBalancerDescription): Omit<ClassicLoadBalancer, 'tags' | 'attributes'> {
+export function readLoadBalancer(described: LoadBalancerDescription): Omit<ClassicLoadBalancer, 'tags'> {
   const { ListenerDescriptions, BackendServerDescriptions, Policies, Instances, CreatedTime, Scheme } = described;
   return {
     name: described.LoadBalancerName ?? '',
@@ -71,14 +70,7 @@ export function readLoadBalancer(described: LoadBalancerDescription): Omit<Class
     scheme: Scheme === 'internal' ? 'internal' : 'internet-facing',
     subnets: described.Subnets ?? [],
     securityGroups: described.SecurityGroups ?? [],
-    listeners: (ListenerDescriptions ?? []).map(({ Listener: listener = {}, PolicyNames }) => ({
-      port: listener.LoadBalancerPort ?? 0,
-      protocol: (listener.Protocol ?? '').toUpperCase(),
-      instancePort: listener.InstancePort ?? 0,
-      instanceProtocol: (listener.InstanceProtocol ?? listener.Protocol ?? '').toUpperCase(),
-      certificate: listener.SSLCertificateId || undefined,
-      policies: PolicyNames ?? [],
-    })),
+    listeners: (ListenerDescriptions ?? []).map(({ Listener, PolicyNames }) => readListener(Listener, PolicyNames)),
     policies: Policies?.OtherPolicies ?? [],
     backendPolicies: new Map(
       (BackendServerDescriptions ?? []).map(({ InstancePort = 0, PolicyNames }) => [InstancePort, PolicyNames ?? []]),
@@ -89,7 +81,18 @@ export function readLoadBalancer(described: LoadBalancerDescription): Omit<Class
   };
 }
 
-function readHealth(check: SdkHealthCheck | undefined): HealthCheck | undefined {
+export function readListener(listener: Partial<SdkListener> = {}, policies: readonly string[] = []): ObservedListener {
+  return {
+    port: listener.LoadBalancerPort ?? 0,
+    protocol: (listener.Protocol ?? '').toUpperCase(),
+    instancePort: listener.InstancePort ?? 0,
+    instanceProtocol: (listener.InstanceProtocol ?? listener.Protocol ?? '').toUpperCase(),
+    certificate: listener.SSLCertificateId || undefined,
+    policies,
+  };
+}
+
+export function readHealth(check: SdkHealthCheck | undefined): HealthCheck | undefined {
   const { Target, Interval, Timeout, HealthyThreshold, UnhealthyThreshold } = check ?? {};
   if (Target === undefined || Interval === undefined || Timeout === undefined) return undefined;
   if (HealthyThreshold === undefined || UnhealthyThreshold === undefined) return undefined;

@@ -13,7 +13,7 @@ import { sameSet } from './balancer-changes.ts';
 import type { BalancerSpec, Member } from './balancer-spec.ts';
 import { type ClassicLoadBalancer, probedPort } from './classic-load-balancer.ts';
 import { type DesireParts, desireGroups, nodeRules, type Standing } from './desire-firewall.ts';
-import { classicKinds, isClassic } from './resources.ts';
+import { type AttributesBody, classicKinds, isClassic } from './resources.ts';
 import { type ClassicSettings, readClassicSettings } from './settings.ts';
 
 const balancerName: ResourceName = `${classicKinds.balancer}/main`;
@@ -61,7 +61,6 @@ export function desireClassic(given: DesireInput, parts: DesireParts): Desire {
     listeners: listenersOf(settings, balancer),
     sslPolicy: settings.sslPolicy,
     proxyProtocol: settings.proxyProtocol,
-    attributes: settings.attributes,
     health: settings.health,
     tags: settings.tags,
     members,
@@ -85,11 +84,11 @@ export function desireClassic(given: DesireInput, parts: DesireParts): Desire {
     summary: summaryOf(spec),
   };
   const hasAttributes = foundOf(input, classicKinds.attributes).some(({ id }) => id === balancer?.hostname);
-  const attributes: Want = {
+  const attributes: Want<AttributesBody> = {
     kind: classicKinds.attributes,
     key: 'main',
     within: balancerName,
-    spec: settings.attributes,
+    spec: { name: desired.name, attributes: settings.attributes },
     summary: `attributes of ${desired.name}`,
   };
   const isRead = balancer === undefined || hasAttributes;

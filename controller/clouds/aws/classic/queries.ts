@@ -86,7 +86,7 @@ export function createClassicQueries(parts: Pick<AwsParts, 'elb'>): ClassicQueri
     if (described === undefined) return undefined;
     const [found] = await tagsOfSome([name], options);
     if (found === undefined) return undefined;
-    return { ...readLoadBalancer(described), tags: found[1], attributes: undefined };
+    return { ...readLoadBalancer(described), tags: found[1] };
   }
 
   const described = (options: ReadOptions) =>
@@ -105,7 +105,7 @@ export function createClassicQueries(parts: Pick<AwsParts, 'elb'>): ClassicQueri
     return all.flatMap((one): ClassicLoadBalancer[] => {
       const its = tags.get(one.name);
       if (its === undefined) return [];
-      return [{ ...one, instances: instances(one.instances), tags: its, attributes: undefined }];
+      return [{ ...one, instances: instances(one.instances), tags: its }];
     });
   }
 
@@ -119,7 +119,8 @@ export function createClassicQueries(parts: Pick<AwsParts, 'elb'>): ClassicQueri
   async function attributesOf({ id, body }: Found<ClassicLoadBalancer>, { signal }: ReadIo): Promise<Found[]> {
     const command = new DescribeLoadBalancerAttributesCommand({ LoadBalancerName: body.name });
     const answer = await unlessNotFound(parts.elb().read(command, { signal }));
-    return answer === undefined ? [] : [showAttributes(id, body.name, readAttributes(answer.LoadBalancerAttributes))];
+    if (answer === undefined) return [];
+    return [showAttributes(id, { name: body.name, attributes: readAttributes(answer.LoadBalancerAttributes) })];
   }
 }
 

@@ -11,11 +11,10 @@ export const classicKinds = {
   attributes: 'attributes',
 } as const;
 
-/** The load balancer, and its attributes where they are known. */
-export function showBalancer(balancer: ClassicLoadBalancer, view: LoadBalancerView): Found[] {
-  const { name, hostname, securityGroups, tags, attributes } = balancer;
+export function showBalancer(balancer: ClassicLoadBalancer, view: LoadBalancerView): Found<ClassicLoadBalancer> {
+  const { name, hostname, securityGroups, tags } = balancer;
   const owner = ownerIn(tags, view.cluster);
-  const shown: Found<ClassicLoadBalancer> = {
+  return {
     kind: classicKinds.balancer,
     id: hostname,
     ...(owner !== undefined && { owner, key: 'main' }),
@@ -24,9 +23,8 @@ export function showBalancer(balancer: ClassicLoadBalancer, view: LoadBalancerVi
     status: 'ready',
     retained: isRetained(tags, view.cluster),
     address: hostname,
-    body: { ...balancer, attributes: undefined },
+    body: balancer,
   };
-  return attributes === undefined ? [shown] : [shown, showAttributes(hostname, name, attributes)];
 }
 
 /** Network ones have an ARN. */
@@ -40,7 +38,6 @@ export interface AttributesBody {
   readonly attributes: Attributes;
 }
 
-export function showAttributes(hostname: string, name: string, attributes: Attributes): Found<AttributesBody> {
-  const kind = classicKinds.attributes;
-  return { kind, id: hostname, key: 'main', within: hostname, status: 'ready', body: { name, attributes } };
+export function showAttributes(hostname: string, body: AttributesBody): Found<AttributesBody> {
+  return { kind: classicKinds.attributes, id: hostname, key: 'main', within: hostname, status: 'ready', body };
 }
