@@ -17,18 +17,20 @@ import type { PlanInput, Wait } from './step.ts';
 /** What the plan does with one desired resource. */
 export type Decision =
   | { readonly is: 'blocked' }
-  /** A resource of others, used unchanged. */
-  | { readonly is: 'used'; readonly id: string }
-  /** `freeing`: a resource of ours that holds its slot and is deleted first. */
-  | { readonly is: 'create'; readonly freeing: Found | undefined }
-  | { readonly is: 'keep'; readonly found: Found; readonly changes: readonly Change[]; readonly isMarked: boolean }
+  /** A resource of others, which stays unchanged. */
+  | { readonly is: 'used' }
   | {
-      readonly is: 'replace';
-      readonly found: Found;
-      readonly why: string;
-      readonly order: 'createFirst' | 'deleteFirst';
+      readonly is: 'create';
+      /** A resource of ours that holds its slot and is deleted first. */
       readonly freeing: Found | undefined;
-    };
+      /** The resource of ours that it is created in place of. */
+      readonly replaces?: {
+        readonly found: Found;
+        readonly why: string;
+        readonly order: 'createFirst' | 'deleteFirst';
+      };
+    }
+  | { readonly is: 'keep'; readonly found: Found; readonly changes: readonly Change[]; readonly isMarked: boolean };
 
 export interface Decisions {
   readonly of: ReadonlyMap<ResourceName, Decision>;
@@ -104,7 +106,7 @@ function decideOnce(
       return wait(name, 'the cloud is still changing it', pendingAgainMs, target.operation);
     used.add(target);
     bind(name, want.kind, id);
-    return { is: 'used', id };
+    return { is: 'used' };
   }
 
   function keepUnchanged(want: Want, current: Found | undefined): Decision {
@@ -147,7 +149,7 @@ function decideOnce(
     // A resource that all Services share may belong to others.
     if (kind.merge !== undefined && 'same' in kind.compare(holder, input.specOf(want, undefined), pointsAtOf(holder))) {
       bind(name, want.kind, holder.id);
-      return { is: 'used', id: holder.id };
+      return { is: 'used' };
     }
     return refuse('ForeignLoadBalancer', name, `${slot} is taken by ${holder.kind} ${holder.id}`);
   }
@@ -214,7 +216,7 @@ function decideOnce(
       // The holder of its slot is deleted first, and this one may refer to the holder.
       const order = claimed.free === undefined ? compared.order : 'deleteFirst';
       if (order === 'deleteFirst') broken.set(identityOf(current), name);
-      return { is: 'replace', found: current, why: compared.replace, order, freeing: claimed.free };
+      return { is: 'create', freeing: claimed.free, replaces: { found: current, why: compared.replace, order } };
     }
     const changes = compared.changes.filter((change) => {
       const desired = { ...want, spec: input.specOf(want, current) };
@@ -246,7 +248,7 @@ function decideOnce(
   }
   // A slot cannot be freed while another desired resource keeps its holder.
   for (const [name, decision] of decided) {
-    const freeing = decision.is === 'create' || decision.is === 'replace' ? decision.freeing : undefined;
+    const freeing = decision.is === 'create' ? decision.freeing : undefined;
     if (freeing === undefined || !used.has(freeing)) continue;
     decided.set(name, refuse('Unsupported', name, `its place is taken by ${identityOf(freeing)} of ours`));
   }

@@ -123,15 +123,11 @@ export function makePlan(input: PlanInput): Plan {
     }
     if (decision.is === 'used') continue;
     if (decision.is === 'create') {
-      const step = create(want, kind, undefined);
-      createSteps.set(name, step);
-      if (decision.freeing !== undefined) replaced.push({ found: decision.freeing, for: step, order: 'deleteFirst' });
-    } else if (decision.is === 'replace') {
-      const { found, why, order, freeing } = decision;
-      const step = create(want, kind, why);
+      const { freeing, replaces } = decision;
+      const step = create(want, kind, replaces?.why);
       createSteps.set(name, step);
       if (freeing !== undefined) replaced.push({ found: freeing, for: step, order: 'deleteFirst' });
-      if (kind.document === undefined) replaced.push({ found, for: step, order, why });
+      if (replaces !== undefined && kind.document === undefined) replaced.push({ ...replaces, for: step });
     } else {
       const { found, changes, isMarked } = decision;
       if (!isMarked && kind.mark !== undefined) {

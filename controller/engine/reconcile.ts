@@ -67,7 +67,8 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
         if (plan.steps.length === 0) {
           const [operation] = plan.waits.flatMap((wait) => wait.operation ?? []);
           if (operation !== undefined) {
-            if ((await ended(operation, deadline)) === 'late') return answer('waiting', nextTurnMs);
+            const end = operations.end(operation).catch(() => undefined);
+            if ((await Promise.race([end, deadline])) === 'late') return answer('waiting', nextTurnMs);
             inventory.invalidate(owner);
             continue;
           }
@@ -132,14 +133,6 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
     }
     const isRefused = desired === undefined ? hasUndeletable(core.found, owner, plan) : plan.refusals.length > 0;
     return isRefused ? answer('refused', refusedAgainMs) : answer('settled', undefined);
-  }
-
-  async function ended(operation: string, deadline: Promise<'late'>): Promise<'late' | 'ended'> {
-    const over = operations.end(operation).then(
-      () => 'ended' as const,
-      () => 'ended' as const,
-    );
-    return Promise.race([over, deadline]);
   }
 
   return work;

@@ -26,7 +26,6 @@ export async function runPlan(core: Core, run: Run): Promise<RunResult> {
   const { send, lockOf, settleGone, refused } = createSender(core, run);
   const steps = new Map(plan.steps.map((step) => [step.id, step]));
   const started = new Map<string, Promise<Outcome>>();
-  const outcomes = new Map<string, Outcome>();
   const errors: { step: Step; error: unknown }[] = [];
   let sent = 0;
   let isLate = false;
@@ -38,7 +37,6 @@ export async function runPlan(core: Core, run: Run): Promise<RunResult> {
     let outcome = started.get(step.id);
     if (outcome === undefined) {
       outcome = perform(step).then((one) => {
-        outcomes.set(step.id, one);
         core.onStep?.(owner, step, one);
         return one;
       });
@@ -119,7 +117,7 @@ export async function runPlan(core: Core, run: Run): Promise<RunResult> {
     return { error };
   }
 
-  await Promise.all(plan.steps.map(start));
-  const isParked = [...outcomes.values()].some((one) => one === 'parked' || one === 'running');
+  const outcomes = await Promise.all(plan.steps.map(start));
+  const isParked = outcomes.some((one) => one === 'parked' || one === 'running');
   return { errors, sent, isParked, refused };
 }
