@@ -1,4 +1,4 @@
-import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import { type CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { PowerState } from '../../../common/instance.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import { hetzner } from '../../../common/provider-id/hetzner.ts';
@@ -151,16 +151,15 @@ export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig
     },
     async get(id, signal) {
       const number = id.slice('bm-'.length);
-      const operation = 'GET /server/{id}';
       try {
-        const server = objectAt(operation, await ask(`/server/${number}`, signal)).object('server');
+        const server = objectAt('GET /server/{id}', await ask(`/server/${number}`, signal)).object('server');
         hasSeenInstance = true;
         const [[, seen]] = (await complete([server], 'id', signal)) as [[string, Seen]];
         return seen;
       } catch (error) {
         if (!isCloudError(error) || error.kind !== 'NotFound' || hasSeenInstance) throw error;
         const message = `dedicated server ${number} is not there, but this credential has shown no other one yet`;
-        throw new CloudError({ kind: 'Unavailable', cloud, operation, message, cause: error });
+        throw error.with({ kind: 'Unavailable', message });
       }
     },
   };

@@ -16,20 +16,8 @@ export interface ServerOptions {
   readonly config: Pick<HetznerConfig, 'families' | 'zones'>;
   /** Whose addresses are internal ones. */
   readonly network: Network | undefined;
-  readonly visibility: Visibility;
-}
-
-/** What one token has shown, over all its passes. */
-export interface Visibility {
-  /** Some server that was asked for by its number. */
-  shown: boolean;
-}
-
-/** An address of a server in a network. */
-export interface PrivateAddress {
-  readonly network: string;
-  readonly ip: string;
-  readonly aliases: readonly string[];
+  /** Whether this token has shown a server that was asked for by its number, over all its passes. */
+  readonly visibility: { shown: boolean };
 }
 
 /** Up to so many names are searched one by one. */
@@ -81,7 +69,7 @@ export function createServers({ client, config, network, visibility }: ServerOpt
         const provesAbsence = network !== undefined || visibility.shown;
         if (!isCloudError(error) || error.kind !== 'NotFound' || provesAbsence) throw error;
         const message = `server ${id} is not there, but this token has shown no other one yet`;
-        throw new CloudError({ kind: 'Unavailable', cloud, operation: 'GET /servers/{id}', message, cause: error });
+        throw error.with({ kind: 'Unavailable', message });
       }
     },
   };
@@ -90,7 +78,8 @@ export function createServers({ client, config, network, visibility }: ServerOpt
 /** Of our ids. */
 export const isDedicated = (id: string) => id.startsWith('bm-');
 
-export function privateAddressesOf(server: AnswerFields): PrivateAddress[] {
+/** Its addresses in networks. */
+export function privateAddressesOf(server: AnswerFields) {
   return server.objects('private_net').map((net) => ({
     network: net.id('network'),
     ip: net.text('ip'),

@@ -6,36 +6,7 @@ import { type AnnotationName, annotationTable, prefix } from '../annotations.ts'
 import type { Json } from './balancer.ts';
 import { maxLabelValue } from './labels.ts';
 
-/** Undefined: what stands is left as it is, as the classic controller does. */
-export interface Settings {
-  readonly name: string | undefined;
-  readonly hostname: string | undefined;
-  /** Undefined: they cannot be read. */
-  readonly nodeLabels: readonly NodeLabel[] | undefined;
-  readonly location: string | undefined;
-  readonly zone: string | undefined;
-  /** The place is of an annotation, so one that stands elsewhere is in the wrong place. */
-  readonly isPlaceAsked: boolean;
-  readonly type: string | undefined;
-  readonly algorithm: string | undefined;
-  readonly isPublic: boolean | undefined;
-  readonly hidesPrivate: boolean;
-  readonly hidesIpv6: boolean;
-  readonly usesPrivateIp: boolean;
-  readonly privateIp: string | undefined;
-  readonly subnet: string | undefined;
-  readonly rdns: { readonly ipv4: string | undefined; readonly ipv6: string | undefined };
-  readonly protocol: string;
-  /** The rest of a service, in the fields of the wire. */
-  service(nodePort: number): Json;
-  /** Ids or names. */
-  readonly uploaded: readonly string[] | undefined;
-  readonly managed:
-    | { readonly name: string | undefined; readonly domains: readonly string[]; readonly isStaging: boolean }
-    | undefined;
-  /** What cannot be read: name, value and what was expected. */
-  readonly problems: readonly string[];
-}
+export type Settings = ReturnType<typeof settingsOf>;
 
 function wholeOf(text: string): number | undefined {
   return /^[+-]?\d{1,9}$/.test(text) ? Number(text) : undefined;
@@ -73,14 +44,12 @@ function nodeLabelOf(text: string): NodeLabel | undefined {
 }
 
 /**
- * What the annotations say, and the variables `HCLOUD_LOAD_BALANCERS_...` where a Service has none. Pure.
+ * What the annotations say, and the variables `HCLOUD_LOAD_BALANCERS_...` where a Service has none. Undefined: what
+ * stands is left as it is, as the classic controller does. Pure.
  *
  * @param defaults by the names of annotations without their prefix
  */
-export function settingsOf(
-  annotations: Readonly<Record<string, string>>,
-  defaults: ReadonlyMap<string, string>,
-): Settings {
+export function settingsOf(annotations: Readonly<Record<string, string>>, defaults: ReadonlyMap<string, string>) {
   const textOf = (name: AnnotationName) => annotations[prefix + name] ?? defaults.get(name);
 
   function sourceOf(name: AnnotationName): string {
@@ -122,6 +91,7 @@ export function settingsOf(
     status_codes: read('http-status-codes', listOf),
   };
 
+  /** The rest of a service, in the fields of the wire. */
   function service(nodePort: number): Json {
     const isChosen = Object.values(check).some((value) => value !== undefined);
     const checked = check.protocol ?? (isChosen ? protocol : 'tcp');
@@ -155,9 +125,11 @@ export function settingsOf(
   return {
     name: read('name', named),
     hostname: read('hostname', (one) => (new RegExp(`^[\\w.-]{1,${maxLabelValue}}$`).test(one) ? one : undefined)),
+    /** Undefined: they cannot be read. */
     nodeLabels: read('node-selector', nodeLabelsOf) ?? (textOf('node-selector') === undefined ? [] : undefined),
     location,
     zone: textOf('network-zone') || undefined,
+    /** The place is of an annotation, so one that stands elsewhere is in the wrong place. */
     isPlaceAsked: Boolean(annotations[prefix + (location === undefined ? 'network-zone' : 'location')]),
     type: read('type', named),
     algorithm: read('algorithm-type', anyCase('round_robin', 'least_connections')),
@@ -170,7 +142,9 @@ export function settingsOf(
     rdns: { ipv4: text('ipv4-rdns'), ipv6: text('ipv6-rdns') },
     protocol,
     service,
+    /** Ids or names. */
     uploaded,
+    /** What cannot be read: name, value and what was expected. */
     problems,
     managed: isManaged
       ? { name: read('http-managed-certificate-name', named), domains: domains ?? [], isStaging }
