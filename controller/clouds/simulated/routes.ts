@@ -1,14 +1,15 @@
 import { CloudError } from '../../../common/cloud-error.ts';
 import { simulated } from '../../../common/provider-id/simulated.ts';
 import type { AnswerFields } from '../answer-fields.ts';
+import { wholeIn } from '../answer-values.ts';
 import type { JsonApi } from '../json-api.ts';
 import { ownerTags } from '../load-balancers.ts';
 import { unlessNotFound } from '../not-found.ts';
 import type { ApplyOptions } from '../permit.ts';
 import type { DesiredRoute, ObservedRoute, Routes, RouteTable } from '../routes.ts';
 import { cloud, refusalOf } from './fault.ts';
+import { resourceId, tagsIn } from './load-balancer-answer.ts';
 import { everyPage } from './pages.ts';
-import { readQuota, readRoute } from './route-answer.ts';
 
 /** As many as the API gives at once. */
 const pageSize = 20_000;
@@ -21,7 +22,17 @@ export interface RouteOptions {
 
 /** The route table of one project and region. A route is ours by the cluster's tag. */
 export function createRoutes({ api, region, idOf }: RouteOptions): Routes {
-  const read = (item: AnswerFields, cluster: string) => readRoute(item, region, cluster);
+  function read(fields: AnswerFields, cluster: string): ObservedRoute {
+    const destination = fields.text('destination');
+    if (!/^[0-9a-f.:]+\/\d{1,3}$/.test(destination)) throw fields.wrong('destination', 'a CIDR');
+    return {
+      id: resourceId(fields),
+      destination,
+      providerID: simulated.print({ instanceId: fields.text('instanceId'), region }),
+      blackhole: fields.flag('blackhole'),
+      ours: tagsIn(fields)[ownerTags.cluster] === cluster,
+    };
+  }
 
   async function observe(cluster: string, signal?: AbortSignal): Promise<RouteTable> {
     const operation = 'routes.list';
@@ -85,4 +96,10 @@ function leadsTo(route: ObservedRoute, { destination, providerID }: DesiredRoute
   const { instanceId, region } = simulated.parse(providerID) ?? {};
   if (instanceId === undefined || region === undefined) return false;
   return route.destination === destination && route.providerID === simulated.print({ instanceId, region });
+}
+
+/** What stands beside the items of a list; undefined where the cloud tells no limit. */
+function readQuota(page: AnswerFields): RouteTable['quota'] {
+  const quota = page.optionalObject('quota');
+  return quota && { limit: wholeIn(quota, 'limit'), used: wholeIn(quota, 'used') };
 }
