@@ -58,9 +58,10 @@ export function balancerKind(client: DigitalOceanClient, config: DigitalOceanCon
     const answer = await client.call({ path, method: 'PUT', body: whole, permit, signal });
     return { id: standing.id, found: [foundBalancer(answer.object('load_balancer'))] };
   }
-  /** The same error about the droplets that cannot be targets, where it is these that the cloud does not take. */
-  async function refused(error: unknown, ids: readonly number[], place: Json, { signal }: Io): Promise<unknown> {
-    if (!isCloudError(error) || !['Invalid', 'NotFound'].includes(error.kind) || ids.length === 0) return error;
+  /** What the call answers. Its error is about the droplets that cannot be targets, where the cloud refuses these. */
+  async function namingDroplets<T>(call: Promise<T>, ids: readonly number[], place: Json, { signal }: Io): Promise<T> {
+    const error: unknown = await call.then(() => undefined).catch((reason) => reason);
+    if (!isCloudError(error) || !['Invalid', 'NotFound'].includes(error.kind) || ids.length === 0) return call;
     const lists = await Promise.all(
       [[], [['type', 'gpus'] as const]].map((query) =>
         client.list({ path: dropletsPath, query, urgency: 'change', signal }, 'droplets'),
@@ -71,7 +72,7 @@ export function balancerKind(client: DigitalOceanClient, config: DigitalOceanCon
       (place['vpc_uuid'] === undefined || droplet['vpc_uuid'] === place['vpc_uuid']);
     const good = new Set(lists.flat().flatMap((one) => (isGood(one.json()) ? one.number('id') : [])));
     const subjects = ids.filter((id) => !good.has(id)).map((id) => digitalocean.print({ instanceId: String(id) }));
-    return error.with({ subjects });
+    throw error.with({ subjects });
   }
 
   return {
@@ -107,9 +108,7 @@ export function balancerKind(client: DigitalOceanClient, config: DigitalOceanCon
       const tags = clusterId === undefined ? undefined : [`k8s:${clusterId}`];
       const whole = { name: printName(mark), ...place, tags, type: defaultType, ...fixed, ...body };
       const request = { path: balancersPath, method: 'POST', body: whole, permit, signal } as const;
-      const answer = await client.call(request).catch(async (error: unknown) => {
-        throw await refused(error, body.droplet_ids, place, { permit, signal });
-      });
+      const answer = await namingDroplets(client.call(request), body.droplet_ids, place, { permit, signal });
       const id = answer.object('load_balancer').text('id');
       // Its address comes when it is active: what is answered now would be taken for all of it.
       return { id, operation: id };
@@ -117,9 +116,8 @@ export function balancerKind(client: DigitalOceanClient, config: DigitalOceanCon
     async update({ body, owner }, change, io) {
       const { name, chosen } = change.body as { readonly name: string; readonly chosen: BalancerSpec['body'] };
       const place = { region: body.region, vpc_uuid: body.wire['vpc_uuid'] };
-      return put(body, owner === undefined ? body.name : name, chosen, io).catch(async (error: unknown) => {
-        throw await refused(error, chosen.droplet_ids, place, io);
-      });
+      const call = put(body, owner === undefined ? body.name : name, chosen, io);
+      return namingDroplets(call, chosen.droplet_ids, place, io);
     },
     async remove({ id }, { permit, signal }) {
       await client.send({ path: `${balancersPath}/${id}`, method: 'DELETE', permit, signal });
