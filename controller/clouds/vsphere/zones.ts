@@ -12,12 +12,7 @@ type Attached = readonly {
 /** Empty where none are configured. */
 export type Zone = Pick<Instance, 'zone' | 'region' | 'placeUnknown'>;
 
-/** The zone and region of VMs of one vCenter, by their places. Throws a CloudError. */
-export type ReadZones = (
-  vcenter: VCenter,
-  vms: readonly (readonly Ref[])[],
-  signal: AbortSignal | undefined,
-) => Promise<readonly Zone[]>;
+export type ReadZones = ReturnType<typeof createZones>;
 
 const untagged: Zone = {
   placeUnknown: 'Invalid: neither the VM nor what it is in has a tag of both categories of [Labels]',
@@ -26,11 +21,10 @@ const untagged: Zone = {
 const maxAgeMs = 5 * 60_000;
 
 /**
- * Reads vSphere tags of two categories, on a place or on anything above it; the nearest tag of each category counts.
- * What is read serves for five minutes.
+ * The zone and region of VMs of one vCenter, by their places: reads vSphere tags of two categories, on a place or on
+ * anything above it; the nearest tag of each category counts. What is read serves for five minutes.
  */
-export function createZones(categories: VSphereConfig['categories'], clock: Clock): ReadZones {
-  if (categories === undefined) return async (_, vms) => vms.map(() => ({}));
+export function createZones(categories: VSphereConfig['categories'], clock: Clock) {
   const empty = () => ({
     until: clock.monotonic() + maxAgeMs,
     parents: new Map<string, Ref | undefined>(),
@@ -53,7 +47,13 @@ export function createZones(categories: VSphereConfig['categories'], clock: Cloc
     return found;
   }
 
-  return async (vcenter, vms, signal) => {
+  /** Throws a CloudError. */
+  return async (
+    vcenter: VCenter,
+    vms: readonly (readonly Ref[])[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly Zone[]> => {
+    if (categories === undefined) return vms.map(() => ({}));
     if (clock.monotonic() >= known.until) known = empty();
     const mine = known;
     const { parents, tags, names } = mine;
