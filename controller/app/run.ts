@@ -199,6 +199,8 @@ async function runReplica(
   }
   metrics.paused.collect(() => metrics.paused.set(replica.context.paused() ? 1 : 0));
   metrics.loopAge.collect(() => {
+    // Those of an earlier term have ended.
+    metrics.loopAge.reset();
     for (const [loop, at] of replica.progress()) metrics.loopAge.set({ loop }, (clock.monotonic() - at) / 1000);
     for (const [resource, cache] of replica.caches) {
       const staleMs = cache.stalenessMs();

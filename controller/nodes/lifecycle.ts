@@ -16,6 +16,7 @@ import {
 } from '../model/node-view.ts';
 import { answeringCloud } from '../model/ownership.ts';
 import { append } from '../runtime/append.ts';
+import type { Semaphore } from '../runtime/semaphore.ts';
 import { createFindingApplier, type Examined, type FindingApplierOptions } from './apply-findings.ts';
 import { examine } from './examine.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
@@ -47,7 +48,7 @@ export interface Lifecycle {
   pass(): Promise<void>;
   /** Runs passes until the signal aborts. Resolves when the last one has ended. */
   run(signal: AbortSignal): Promise<void>;
-  /** Monotonic start of the last round of the loop, or of its oldest pass still in progress. */
+  /** Monotonic start of the last round of the loop, or of its oldest pass still in progress, or its last write. */
   readonly lastProgressMs: number;
 }
 
@@ -70,9 +71,17 @@ const leavingTries = 12;
 export function createLifecycle(context: NodeContext, options: LifecycleOptions): Lifecycle {
   const { clock, log, nodes, resolver } = context;
   const suspects = createSuspects(clock);
-  const applier = createFindingApplier(context, options, { end: (suspect) => suspects.end(suspect), retry });
   /** Scopes whose pass is in progress, and since when: a cloud that does not answer must not delay the others. */
   const busy = new Map<string, number>();
+  // A write that ended, whether it succeeded or not, is progress: a pass over many Nodes may take minutes.
+  const writes: Semaphore = {
+    run: (write) =>
+      options.writes.run(write).finally(() => {
+        for (const scope of busy.keys()) busy.set(scope, clock.monotonic());
+      }),
+  };
+  const ofSuspects = { end: (suspect: Suspect) => suspects.end(suspect), retry };
+  const applier = createFindingApplier(context, { ...options, writes }, ofSuspects);
   let lastRoundMs = clock.monotonic();
   const waiter = createWaiter(clock);
 

@@ -85,7 +85,10 @@ test('a leader paused past its lease writes nothing afterwards, even in the midd
   await join('first');
   await until('the first Node is initialised', 60_000, () => initialised('first'));
   const stale = wroteOn('first')!;
-  const { child } = replicas.get(stale)!;
+  const { child, metrics } = replicas.get(stale)!;
+  const loops = async () =>
+    [...(await metrics()).keys()].filter((sample) => sample.startsWith('mooring_loop_progress_age_seconds'));
+  assert.notDeepEqual(await loops(), []);
 
   // It has asked the cloud about the second Node and sleeps while the answer comes.
   cloud.faults.add({ operation: '*', effect: { kind: 'latency', ms: 2000 } });
@@ -112,4 +115,5 @@ test('a leader paused past its lease writes nothing afterwards, even in the midd
     [],
   );
   assert.equal(child.running, true);
+  assert.deepEqual(await loops(), [], 'ages of loops that have ended');
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { annotations, labels, taints } from '../../common/well-known.ts';
+import { KubeError } from '../../controller/kube/api.ts';
 import { secondsUntil } from './harness/fleet.ts';
 import { createWorld, providerID, type Replica, reportedOf, type World, type WorldOptions } from './harness/world.ts';
 
@@ -50,6 +51,27 @@ describe('many Nodes', () => {
       });
     }
   }
+
+  it('shows progress of every loop while each write about 500 missing Nodes hangs', async () => {
+    setUp({ budget: '1/10m' });
+    initialised(600);
+    await replica.start();
+    await world.clock.advance(600_000);
+    replica.kube.intercept = async ({ verb, path }) => {
+      if (verb !== 'patch' || !path.startsWith('/api/v1/nodes/')) return;
+      await new Promise((resolve) => world.clock.setTimer(10_000, () => resolve(undefined)));
+      throw new KubeError({ status: 0, reason: 'Timeout', message: 'injected' });
+    };
+    for (const { id, name } of [...world.cloud.model.all()].slice(0, 500)) {
+      world.cloud.model.forget(id);
+      world.cluster.setReady(name, 'Unknown');
+    }
+    for (let tick = 0; tick < 20; tick += 1) {
+      await world.clock.advance(15_000);
+      for (const [loop, at] of replica.task.progress())
+        assert.ok(world.clock.monotonic() - at <= 120_000, `${loop} is ${world.clock.monotonic() - at} ms late`);
+    }
+  });
 
   it('refreshes 5,000 in 5 calls, and costs 60 an hour', async () => {
     setUp();
