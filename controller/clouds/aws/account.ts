@@ -3,15 +3,9 @@ import { awsError } from './errors.ts';
 
 type Credential = Awaited<ReturnType<CredentialProvider>>;
 
-/** The one account that a scope reaches, whatever the credential source hands out later. */
-export interface Account {
-  /** The credentials of the source; once the account is known, none of another account comes through. */
-  readonly credentials: CredentialProvider;
-  /** The account's number. Asks once; a failure is asked again at the next call. Throws a CloudError. */
-  number(signal?: AbortSignal): Promise<string>;
-}
-
 /**
+ * The one account that a scope reaches, whatever the credential source hands out later.
+ *
  * A source may change its account while the process runs: a profile whose file was replaced is read again when its
  * credential expires. Every instance of the first account would then seem absent, so STS names the account of each new
  * credential before its first use.
@@ -21,7 +15,7 @@ export interface Account {
 export function createAccount(
   source: CredentialProvider,
   ask: (credential: Credential, signal: AbortSignal | undefined) => Promise<string>,
-): Account {
+) {
   let known: string | undefined;
   let provedKey: string | undefined;
 
@@ -39,11 +33,13 @@ export function createAccount(
   }
 
   return {
-    async credentials(properties) {
+    /** The credentials of the source; once the account is known, none of another account comes through. */
+    async credentials(properties?: Parameters<CredentialProvider>[0]) {
       const credential = await source(properties);
       if (known !== undefined) await prove(credential);
       return credential;
     },
-    number: async (signal) => prove(await source(), signal),
+    /** The account's number. Asks once; a failure is asked again at the next call. Throws a CloudError. */
+    number: async (signal?: AbortSignal) => prove(await source(), signal),
   };
 }

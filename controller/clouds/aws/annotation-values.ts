@@ -3,31 +3,7 @@ import { isReservedTag } from '../reserved-tags.ts';
 import { keys } from './load-balancer-annotations.ts';
 import type { Tags } from './load-balancer-tags.ts';
 
-/** The annotations of one Service. A bad value becomes a refusal with key, value and what is possible. */
-export interface AnnotationValues {
-  readonly refusals: Refusal[];
-  /** Values that the classic controller passes over without a word: what is made is what it would make. */
-  readonly remarks: string[];
-  /** Keys of bad values. */
-  readonly unclear: Set<string>;
-  /** Undefined where it is missing or blank. */
-  text(key: string): string | undefined;
-  refuse(key: string, expected: string): undefined;
-  passOver(key: string, why: string): void;
-  // Undefined for a bad value; the default where there is none.
-  flag(key: string, byDefault?: boolean): boolean | undefined;
-  whole(key: string, least: number, most: number, byDefault?: number): number | undefined;
-  /** Different items, separated by commas. */
-  list(key: string, form: RegExp, expected: string): readonly string[] | undefined;
-  /** Ids of security groups. */
-  groups(key: string): readonly string[] | undefined;
-  /** Whether the load balancer is reached from inside alone. */
-  internal(): boolean | undefined;
-  /** Ids or Name tags; empty = discovered. */
-  subnets(): readonly string[] | undefined;
-  /** Pairs without a key are left out, as the classic controller does. */
-  tags(): Tags;
-}
+export type AnnotationValues = ReturnType<typeof readAnnotations>;
 
 const isReserved = (key: string) => key === 'KubernetesCluster' || isReservedTag(key, ['aws:', 'kubernetes.io/']);
 
@@ -36,7 +12,8 @@ export function itemsOf(text: string | undefined): readonly string[] {
   return (text ?? '').split(',').flatMap((item) => item.trim() || []);
 }
 
-export function readAnnotations(annotations: Readonly<Record<string, string>>): AnnotationValues {
+/** The annotations of one Service. A bad value becomes a refusal with key, value and what is possible. */
+export function readAnnotations(annotations: Readonly<Record<string, string>>) {
   const refusals: Refusal[] = [];
   const remarks: string[] = [];
   const unclear = new Set<string>();
@@ -47,40 +24,47 @@ export function readAnnotations(annotations: Readonly<Record<string, string>>): 
     refusals.push({ reason: 'Unsupported', message: `${shown(key)}, ${expected}` });
   };
   const passOver = (key: string, why: string) => void remarks.push(`${shown(key)}: ${why}`);
-  const list: AnnotationValues['list'] = (key, form, expected) => {
+  /** Different items, separated by commas. */
+  const list = (key: string, form: RegExp, expected: string): readonly string[] | undefined => {
     const items = itemsOf(annotations[key]);
     if (items.every((item) => form.test(item)) && new Set(items).size === items.length) return items;
     return refuse(key, expected);
   };
   return {
     refusals,
+    /** Values that the classic controller passes over without a word: what is made is what it would make. */
     remarks,
+    /** Keys of bad values. */
     unclear,
+    /** Undefined where it is missing or blank. */
     text,
     refuse,
     passOver,
     list,
-    flag(key, byDefault) {
+    // Undefined for a bad value; the default where there is none.
+    flag(key: string, byDefault?: boolean): boolean | undefined {
       const value = text(key);
       if (value === undefined) return byDefault;
       if (/^(1|t|true)$/i.test(value)) return true;
       if (/^(0|f|false)$/i.test(value)) return false;
       return refuse(key, 'expected true or false');
     },
-    whole(key, least, most, byDefault) {
+    whole(key: string, least: number, most: number, byDefault?: number): number | undefined {
       const value = text(key);
       if (value === undefined) return byDefault;
       if (/^\d+$/.test(value) && Number(value) >= least && Number(value) <= most) return Number(value);
       return refuse(key, `expected a number, ${least} to ${most}`);
     },
-    groups(key) {
+    /** Ids of security groups. */
+    groups(key: string): readonly string[] | undefined {
       const named = itemsOf(annotations[key]);
       const ids = [...new Set(named)];
       if (!ids.every((id) => /^sg-[0-9a-z]+$/.test(id))) return refuse(key, 'expected ids sg-…');
       if (named.length > ids.length) passOver(key, 'a group that is named twice is used once');
       return ids;
     },
-    internal() {
+    /** Whether the load balancer is reached from inside alone. */
+    internal(): boolean | undefined {
       const given = annotations[keys.internal]?.trim();
       const internal = given === undefined || given === '' ? undefined : given !== 'false';
       const scheme = text(keys.scheme);
@@ -91,13 +75,15 @@ export function readAnnotations(annotations: Readonly<Record<string, string>>): 
         return refuse(keys.scheme, `contradicts ${shown(keys.internal)}`);
       return scheme === 'internal';
     },
-    subnets() {
+    /** Ids or Name tags; empty = discovered. */
+    subnets(): readonly string[] | undefined {
       // Named, and empty: the classic controller discovers none then, so none can be meant.
       if (annotations[keys.subnets] !== undefined && itemsOf(annotations[keys.subnets]).length === 0)
         return refuse(keys.subnets, 'expected subnet ids or Name tags, or no annotation');
       return list(keys.subnets, /^.+$/, 'expected different subnet ids or Name tags');
     },
-    tags() {
+    /** Pairs without a key are left out, as the classic controller does. */
+    tags(): Tags {
       const pairs = itemsOf(annotations[keys.additionalTags]).map((pair) => {
         const at = pair.indexOf('=');
         return at < 0

@@ -1,7 +1,7 @@
 import type { CloudConfigError, CloudConfigFile } from '../cloud.ts';
 import { type GcfgFile, parseGcfg, readSection } from '../gcfg.ts';
 import { undocumented } from './config-section.ts';
-import { type HealthProbe, healthProbeOf, idOf, managedSecurityGroupsOf, topologyTypesOf } from './config-values.ts';
+import { healthProbeOf, idOf, managedSecurityGroupsOf, topologyTypesOf } from './config-values.ts';
 import { overridable, overriddenServices } from './overridden-services.ts';
 import type { ServiceId } from './service-id.ts';
 
@@ -17,34 +17,7 @@ export interface ServiceOverride {
 }
 
 /** The cloud config of the classic AWS controller, complete with its defaults. */
-export interface AwsConfig {
-  readonly region: { readonly name: string; readonly from: string } | undefined;
-  readonly roleArn: string | undefined;
-  readonly sourceArn: string | undefined;
-  /** In the order in which their addresses stand on the Node. */
-  readonly nodeIpFamilies: readonly IpFamily[];
-  /** Where load balancers stand, with `subnetId`; undefined = where this machine stands. */
-  readonly vpc: string | undefined;
-  readonly subnetId: string | undefined;
-  /** The one table for pod routes; undefined = the one with the cluster's tag. */
-  readonly routeTableId: string | undefined;
-  /** Of the tag `kubernetes.io/cluster/<id>`; undefined = as this machine's own instance carries it. */
-  readonly clusterId: string | undefined;
-  /** The legacy tag `KubernetesCluster=<id>` is written beside it. */
-  readonly legacyClusterTag: boolean;
-  /** The nodes' security groups are left alone. */
-  readonly disableSecurityGroupIngress: boolean;
-  /** One security group that all classic load balancers share; never edited, never deleted. */
-  readonly elbSecurityGroup: string | undefined;
-  /** Each network load balancer gets a security group of its own. */
-  readonly managedNlbSecurityGroups: boolean;
-  readonly healthProbe: HealthProbe | undefined;
-  /** Types of which the place in the network becomes labels. */
-  readonly topologyTypes: RegExp;
-  readonly serviceOverrides: readonly ServiceOverride[];
-  /** `[section] key` of unknown keys; for a warning. */
-  readonly unknown: readonly string[];
-}
+export type AwsConfig = Readonly<ReturnType<typeof parseAwsConfig>>;
 
 const arn = /^arn:aws[\w-]*:iam::(\d{12}):role\/.+$/;
 
@@ -53,7 +26,7 @@ const arn = /^arn:aws[\w-]*:iam::(\d{12}):role\/.+$/;
  *
  * @throws CloudConfigError
  */
-export function parseAwsConfig(file: CloudConfigFile | undefined): AwsConfig {
+export function parseAwsConfig(file: CloudConfigFile | undefined) {
   const gcfg: GcfgFile = file === undefined ? { path: '', sections: [] } : parseGcfg(file.text, file.path);
   const global = readSection(gcfg, 'Global');
   const roleArn = global.text('RoleARN');
@@ -72,21 +45,31 @@ export function parseAwsConfig(file: CloudConfigFile | undefined): AwsConfig {
     );
   }
   return {
+    /** Where load balancers stand, with `subnetId`; undefined = where this machine stands. */
     vpc: idOf(global, 'VPC', 'vpc'),
     subnetId: idOf(global, 'SubnetID', 'subnet'),
+    /** The one table for pod routes; undefined = the one with the cluster's tag. */
     routeTableId: idOf(global, 'RouteTableID', 'rtb'),
+    /** Of the tag `kubernetes.io/cluster/<id>`; undefined = as this machine's own instance carries it. */
     clusterId,
+    /** The legacy tag `KubernetesCluster=<id>` is written beside it. */
     legacyClusterTag: legacyTag !== undefined,
+    /** The nodes' security groups are left alone. */
     disableSecurityGroupIngress: global.boolean('DisableSecurityGroupIngress') ?? false,
+    /** One security group that all classic load balancers share; never edited, never deleted. */
     elbSecurityGroup: idOf(global, 'ElbSecurityGroup', 'sg'),
+    /** Each network load balancer gets a security group of its own. */
     managedNlbSecurityGroups: managedSecurityGroupsOf(global),
     healthProbe: healthProbeOf(global),
+    /** Types of which the place in the network becomes labels. */
     topologyTypes: topologyTypesOf(global),
     region: regionOf(global.text('Zone'), global.text('Region'), (problem) => global.error('Zone', problem)),
     roleArn,
     sourceArn,
+    /** In the order in which their addresses stand on the Node. */
     nodeIpFamilies: families(global.list('NodeIPFamilies'), (problem) => global.error('NodeIPFamilies', problem)),
     serviceOverrides: serviceOverrides(gcfg),
+    /** `[section] key` of unknown keys; for a warning. */
     unknown: undocumented(gcfg, file?.text ?? ''),
   };
 }
@@ -105,7 +88,7 @@ function regionOf(
   zone: string | undefined,
   region: string | undefined,
   error: (problem: string) => CloudConfigError,
-): AwsConfig['region'] {
+): { readonly name: string; readonly from: string } | undefined {
   if (zone !== undefined) {
     const name = regionOfZone(zone);
     if (name === undefined) throw error(`${JSON.stringify(zone)}, expected an availability zone such as eu-west-1a`);

@@ -2,25 +2,23 @@ import { DescribeSecurityGroupsCommand } from '@aws-sdk/client-ec2';
 import { tagMap } from './cluster-tags.ts';
 import type { Tags } from './load-balancer-tags.ts';
 import type { AwsParts } from './parts.ts';
-import { type IngressRule, rulesOf } from './security-groups/ingress-rule.ts';
+import { rulesOf } from './security-groups/ingress-rule.ts';
 
-/** What carries the tag of the cluster: a policy with conditions on that tag allows nothing about anything else. */
-export interface IamSamples {
-  /** Put on what the controller makes. */
-  readonly owned: Tags;
-  /** The one of pod routes. */
-  readonly routeTable: string | undefined;
-  readonly group: { readonly id: string; readonly tags: Tags; readonly rule: IngressRule | undefined } | undefined;
-}
+export type IamSamples = Awaited<ReturnType<typeof findSamples>>;
 
-/** Looks for a security group. Where the read fails there is none. */
+/**
+ * What carries the tag of the cluster: a policy with conditions on that tag allows nothing about anything else. Where
+ * the read fails there is no security group.
+ *
+ * @param routeTable the one of pod routes
+ */
 export async function findSamples(
   parts: Pick<AwsParts, 'ec2' | 'cluster'>,
   routeTable: string | undefined,
   signal?: AbortSignal,
-): Promise<IamSamples> {
+) {
   const cluster = await parts.cluster(signal).catch(() => undefined);
-  const { owned = {}, keys = [] } = cluster ?? {};
+  const { owned = {} as Tags, keys = [] } = cluster ?? {};
   if (keys.length === 0) return { owned, routeTable, group: undefined };
   const command = new DescribeSecurityGroupsCommand({ Filters: [{ Name: 'tag-key', Values: [...keys] }] });
   const groups = await parts.ec2.read(command, { signal }).catch(() => undefined);
@@ -30,6 +28,7 @@ export async function findSamples(
     (cluster?.owns(tagMap(Tags)) ? 2 : 0) + (rulesOf(IpPermissions).length > 0 ? 1 : 0);
   const [group] = found.sort((a, b) => weight(b) - weight(a));
   return {
+    /** Put on what the controller makes. */
     owned,
     routeTable,
     group: group && { id: group.GroupId ?? '', tags: tagMap(group.Tags), rule: rulesOf(group.IpPermissions)[0] },

@@ -8,21 +8,16 @@ export interface Patience {
 }
 
 /** What AWS did not delete because something still used it: it tells when that ends only by refusing. */
-export interface InUse {
-  /** It was refused once more. */
-  refused(id: string): { readonly retryAfterMs: number; readonly isLate: boolean };
-  ended(id: string): void;
-}
-
-export function createInUse(clock: Pick<Clock, 'monotonic'>, { firstMs, longestMs, wholeMs }: Patience): InUse {
+export function createInUse(clock: Pick<Clock, 'monotonic'>, { firstMs, longestMs, wholeMs }: Patience) {
   const tried = new Map<string, { readonly sinceMs: number; readonly tries: number }>();
   return {
-    refused(id) {
+    /** It was refused once more. */
+    refused(id: string) {
       const now = clock.monotonic();
       const { sinceMs, tries } = tried.get(id) ?? { sinceMs: now, tries: 0 };
       tried.set(id, { sinceMs, tries: tries + 1 });
       return { retryAfterMs: Math.min(firstMs * 2 ** tries, longestMs), isLate: now - sinceMs >= wholeMs };
     },
-    ended: (id) => void tried.delete(id),
+    ended: (id: string) => void tried.delete(id),
   };
 }

@@ -105,7 +105,7 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
     cluster,
     clusterNamed: config.clusterId !== undefined,
     view: { region: region.name, nodeIpFamilies: config.nodeIpFamilies },
-    onSeen: balancers.noteInstance,
+    onSeen: balancers.reads.noteInstance,
   });
   const accepts = (providerID: string) => {
     const parts = aws.parse(providerID);

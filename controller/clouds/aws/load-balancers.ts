@@ -31,23 +31,16 @@ import {
   isClassicFront,
   type NodeRule,
 } from './security-groups/group-resources.ts';
-import { createNetworkReads, type NetworkReads } from './security-groups/network-reads.ts';
+import { createNetworkReads } from './security-groups/network-reads.ts';
 import { createNodeRuleKind } from './security-groups/node-rule-kind.ts';
 import { createSecurityGroupCalls } from './security-groups/security-group-calls.ts';
 import { type DesireParts, keep, ownOf } from './standing.ts';
-
-export interface AwsLoadBalancers {
-  readonly driver: LoadBalancerDriver;
-  /** What lookups of instances have shown. */
-  readonly noteInstance: NetworkReads['noteInstance'];
-  readonly reads: NetworkReads;
-}
 
 /**
  * Load balancers of AWS as resources: network ones for Services whose annotation asks for them, classic ones for
  * others. Both share the rules on the nodes' security groups.
  */
-export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
+export function createLoadBalancers(parts: AwsParts) {
   const { config, allowedGroups } = parts;
   const reads = createNetworkReads(parts);
   const [classicQueries, queries] = [createClassicQueries(parts), createNlbQueries(parts, reads)];
@@ -114,7 +107,7 @@ export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
     members,
     adopts: (found, input) => adoptedKey(found, input, view),
   };
-  return { driver, noteInstance: reads.noteInstance, reads };
+  return { driver, reads };
 }
 
 /** The instance of a providerID, when this region could hold it. */

@@ -6,18 +6,7 @@ import { chunks } from '../parallel.ts';
 import type { Ec2 } from './ec2.ts';
 import { codeOf } from './errors.ts';
 
-/**
- * Where instances are in AWS's network, for schedulers that place pods close together. A failure leaves only the labels
- * out.
- */
-export interface NetworkLayers {
-  /**
-   * Ids of the network nodes above the instance, the widest layer first; empty while unknown or where AWS returns none.
-   */
-  of(instanceId: string): readonly string[];
-  /** Asks about running ones of a type that is asked for, each once a day at most. Does not throw. */
-  learn(instances: Iterable<Ec2Instance>, signal?: AbortSignal): Promise<void>;
-}
+export type NetworkLayers = ReturnType<typeof createNetworkLayers>;
 
 const dayMs = 24 * 60 * 60_000;
 const retryMs = 5 * 60_000;
@@ -31,7 +20,11 @@ export interface NetworkLayersOptions {
   readonly log: Log;
 }
 
-export function createNetworkLayers({ ec2, types, clock, log }: NetworkLayersOptions): NetworkLayers {
+/**
+ * Where instances are in AWS's network, for schedulers that place pods close together. A failure leaves only the labels
+ * out.
+ */
+export function createNetworkLayers({ ec2, types, clock, log }: NetworkLayersOptions) {
   // To the cache a time of 0 is none.
   const perf = { now: () => clock.monotonic() + 1 };
   const known = new LRUCache<string, readonly string[]>({ max: 20_000, ttl: dayMs, ttlResolution: 0, perf });
@@ -46,8 +39,10 @@ export function createNetworkLayers({ ec2, types, clock, log }: NetworkLayersOpt
   }
 
   return {
-    of: (id) => known.get(id) ?? [],
-    async learn(instances, signal) {
+    /** Ids of the network nodes above the instance, the widest layer first; empty while unknown or without any. */
+    of: (id: string) => known.get(id) ?? [],
+    /** Asks about running ones of a type that is asked for, each once a day at most. Does not throw. */
+    async learn(instances: Iterable<Ec2Instance>, signal?: AbortSignal): Promise<void> {
       const missing: string[] = [];
       for (const { InstanceId: id, InstanceType: type, State } of instances) {
         if (State?.Name === 'running' && id && type && types.test(type) && !known.has(id)) missing.push(id);

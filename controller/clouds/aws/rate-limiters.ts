@@ -1,5 +1,5 @@
 import type { CloudContext } from '../cloud.ts';
-import { createRateLimiter, type RateLimiter } from '../rate-limiter.ts';
+import { createRateLimiter } from '../rate-limiter.ts';
 import type { CallLimits } from '../token-bucket.ts';
 
 /**
@@ -16,24 +16,10 @@ const limits = {
   sts: { perSecond: 1, burst: 5 },
 } as const satisfies Record<string, CallLimits>;
 
-export interface ServiceRateLimiters {
-  readonly read: RateLimiter;
-  readonly change: RateLimiter;
-}
+export type RateLimiters = ReturnType<typeof createRateLimiters>;
 
 /** The calls to one region in classes, one rate limiter for each that AWS counts apart. */
-export interface RateLimiters {
-  readonly ec2: ServiceRateLimiters;
-  readonly elb: ServiceRateLimiters;
-  readonly elbv2: ServiceRateLimiters;
-  readonly sts: ServiceRateLimiters;
-}
-
-export function createRateLimiters({
-  clock,
-  random,
-  onWait,
-}: Pick<CloudContext, 'clock' | 'random' | 'onWait'>): RateLimiters {
+export function createRateLimiters({ clock, random, onWait }: Pick<CloudContext, 'clock' | 'random' | 'onWait'>) {
   const rateLimiter = (name: keyof typeof limits) =>
     createRateLimiter({ cloud: 'aws', clock, random, limits: limits[name], onWait });
   const elb = () => ({ read: rateLimiter('elbRead'), change: rateLimiter('elbChange') });

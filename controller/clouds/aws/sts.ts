@@ -4,33 +4,28 @@ import type { CredentialProvider } from './credentials.ts';
 import { awsError, invalid } from './errors.ts';
 import { createServiceCalls, type ServiceCallsOptions } from './service-calls.ts';
 
-export interface Sts {
-  /** ARN of the credential's owner. Needs no permission. Throws a CloudError. */
-  identity(signal?: AbortSignal): Promise<string>;
-  /** Number of the account that the credential is of. Needs no permission. Throws a CloudError. */
-  account(signal?: AbortSignal): Promise<string>;
-  /**
-   * Credentials of `[Global] RoleARN`. The SDK keeps and renews them; each call of the provider asks STS.
-   *
-   * @param sourceArn sent with the role's account as `x-amz-source-arn` and `x-amz-source-account`, against the
-   *   confused deputy
-   */
-  assumeRole(roleArn: string, sourceArn: string | undefined): CredentialProvider;
-  close(): void;
-}
+export type Sts = ReturnType<typeof createSts>;
 
-export function createSts(client: STSClient, options: ServiceCallsOptions): Sts {
+export function createSts(client: STSClient, options: ServiceCallsOptions) {
   const calls = createServiceCalls(client, options);
   const ask = (signal: AbortSignal | undefined) => calls.read(new GetCallerIdentityCommand({}), { signal });
   return {
-    identity: async (signal) => (await ask(signal)).Arn ?? 'an identity without an ARN',
-    async account(signal) {
+    /** ARN of the credential's owner. Needs no permission. Throws a CloudError. */
+    identity: async (signal?: AbortSignal) => (await ask(signal)).Arn ?? 'an identity without an ARN',
+    /** Number of the account that the credential is of. Needs no permission. Throws a CloudError. */
+    async account(signal?: AbortSignal) {
       const { Account: account = '' } = await ask(signal);
       if (/^\d{12}$/.test(account)) return account;
       const shown = JSON.stringify(account);
       throw invalid('GetCallerIdentity', `the answer has no account of twelve digits, but ${shown}`);
     },
-    assumeRole(roleArn, sourceArn) {
+    /**
+     * Credentials of `[Global] RoleARN`. The SDK keeps and renews them; each call of the provider asks STS.
+     *
+     * @param sourceArn sent with the role's account as `x-amz-source-arn` and `x-amz-source-account`, against the
+     *   confused deputy
+     */
+    assumeRole(roleArn: string, sourceArn: string | undefined): CredentialProvider {
       if (sourceArn !== undefined) {
         client.middlewareStack.add(
           (next) => (args) => {

@@ -3,16 +3,12 @@ import type { Clock } from '../../../common/process/clock.ts';
 import { errorFields, type Log } from '../../../common/process/log.ts';
 import type { Ec2 } from './ec2.ts';
 
-/** The ids of the region's zones, read once and again when a zone is new. Failing only leaves the label out. */
-export interface ZoneIds {
-  of(zone: string): string | undefined;
-  /** Reads the zones if one of these is unknown and the last try lies back far enough. Does not throw. */
-  learn(zones: Iterable<string>, signal?: AbortSignal): Promise<void>;
-}
+export type ZoneIds = ReturnType<typeof createZoneIds>;
 
 const retryMs = 5 * 60_000;
 
-export function createZoneIds(ec2: Ec2, clock: Clock, log: Log): ZoneIds {
+/** The ids of the region's zones, read once and again when a zone is new. Failing only leaves the label out. */
+export function createZoneIds(ec2: Ec2, clock: Clock, log: Log) {
   const known = new Map<string, string>();
   let triedAt: number | undefined;
   let reading: Promise<void> | undefined;
@@ -26,8 +22,9 @@ export function createZoneIds(ec2: Ec2, clock: Clock, log: Log): ZoneIds {
     }
   }
   return {
-    of: (zone) => known.get(zone),
-    async learn(zones, signal) {
+    of: (zone: string) => known.get(zone),
+    /** Reads the zones if one of these is unknown and the last try lies back far enough. Does not throw. */
+    async learn(zones: Iterable<string>, signal?: AbortSignal): Promise<void> {
       if ([...zones].every((zone) => known.has(zone))) return;
       if (reading === undefined) {
         if (triedAt !== undefined && clock.monotonic() - triedAt < retryMs) return;

@@ -37,14 +37,8 @@ export interface BalancerKindsParts {
 
 type FoundBalancer = Found<ClassicLoadBalancer>;
 
-export interface ClassicKinds {
-  /** Of load balancers of this type alone. */
-  readonly balancer: Kind<BalancerSpec | undefined, ClassicLoadBalancer>;
-  readonly attributes: Kind;
-}
-
 /** The load balancer itself, and its attributes. */
-export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
+export function createClassicKinds(given: BalancerKindsParts) {
   const { parts, reads, carriers, queries, view } = given;
   const take = (one: ClassicLoadBalancer): Found => {
     carriers.take(carrierOf(one));
@@ -159,7 +153,8 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
     return { found: [take(marked), ...view.showGroups()] };
   }
 
-  const balancer: ClassicKinds['balancer'] = {
+  /** Of load balancers of this type alone. */
+  const balancer: Kind<BalancerSpec | undefined, ClassicLoadBalancer> = {
     kind: classicKinds.balancer,
     retryCreate: 'atOnce',
     compare({ body, owner }, spec) {

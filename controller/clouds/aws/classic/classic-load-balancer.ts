@@ -7,27 +7,9 @@ import type {
 import type { Tags } from '../load-balancer-tags.ts';
 
 /** Protocols in capitals. */
-export interface Listener {
-  readonly port: number;
-  readonly protocol: string;
-  readonly instancePort: number;
-  readonly instanceProtocol: string;
-  readonly certificate: string | undefined;
-}
-
-export interface ObservedListener extends Listener {
-  readonly policies: readonly string[];
-}
-
-export interface HealthCheck {
-  /** `HTTP:10256/healthz`, `TCP:30080`. */
-  readonly target: string;
-  readonly interval: number;
-  readonly timeout: number;
-  readonly healthy: number;
-  readonly unhealthy: number;
-}
-
+export type Listener = Omit<ObservedListener, 'policies'>;
+type ObservedListener = ReturnType<typeof readListener>;
+export type HealthCheck = NonNullable<ReturnType<typeof readHealth>>;
 /** Undefined = AWS does not say, or nothing is asked. Seconds; minutes for the log. */
 export interface Attributes {
   readonly crossZone?: boolean | undefined;
@@ -44,44 +26,33 @@ export interface Attributes {
 }
 
 /** One as AWS shows it. */
-export interface ClassicLoadBalancer {
-  readonly name: string;
-  readonly hostname: string;
-  readonly scheme: 'internet-facing' | 'internal';
-  readonly subnets: readonly string[];
-  readonly securityGroups: readonly string[];
-  readonly listeners: readonly ObservedListener[];
-  /** Names of policies of its own. */
-  readonly policies: readonly string[];
-  /** By the port of the instances. */
-  readonly backendPolicies: ReadonlyMap<number, readonly string[]>;
-  readonly health: HealthCheck | undefined;
-  /** Ids. */
-  readonly instances: readonly string[];
-  readonly createdAtMs: number | undefined;
+export interface ClassicLoadBalancer extends Readonly<ReturnType<typeof readLoadBalancer>> {
   readonly tags: Tags;
 }
 
-export function readLoadBalancer(described: LoadBalancerDescription): Omit<ClassicLoadBalancer, 'tags'> {
+export function readLoadBalancer(described: LoadBalancerDescription) {
   const { ListenerDescriptions, BackendServerDescriptions, Policies, Instances, CreatedTime, Scheme } = described;
   return {
     name: described.LoadBalancerName ?? '',
     hostname: described.DNSName ?? '',
-    scheme: Scheme === 'internal' ? 'internal' : 'internet-facing',
-    subnets: described.Subnets ?? [],
-    securityGroups: described.SecurityGroups ?? [],
+    scheme: Scheme === 'internal' ? ('internal' as const) : ('internet-facing' as const),
+    subnets: (described.Subnets ?? []) as readonly string[],
+    securityGroups: (described.SecurityGroups ?? []) as readonly string[],
     listeners: (ListenerDescriptions ?? []).map(({ Listener, PolicyNames }) => readListener(Listener, PolicyNames)),
-    policies: Policies?.OtherPolicies ?? [],
-    backendPolicies: new Map(
+    /** Names of policies of its own. */
+    policies: (Policies?.OtherPolicies ?? []) as readonly string[],
+    /** By the port of the instances. */
+    backendPolicies: new Map<number, readonly string[]>(
       (BackendServerDescriptions ?? []).map(({ InstancePort = 0, PolicyNames }) => [InstancePort, PolicyNames ?? []]),
     ),
     health: readHealth(described.HealthCheck),
-    instances: (Instances ?? []).flatMap(({ InstanceId }) => InstanceId ?? []),
+    /** Ids. */
+    instances: (Instances ?? []).flatMap(({ InstanceId }) => InstanceId ?? []) as readonly string[],
     createdAtMs: CreatedTime?.getTime(),
   };
 }
 
-export function readListener(listener: Partial<SdkListener> = {}, policies: readonly string[] = []): ObservedListener {
+export function readListener(listener: Partial<SdkListener> = {}, policies: readonly string[] = []) {
   return {
     port: listener.LoadBalancerPort ?? 0,
     protocol: (listener.Protocol ?? '').toUpperCase(),
@@ -92,11 +63,12 @@ export function readListener(listener: Partial<SdkListener> = {}, policies: read
   };
 }
 
-export function readHealth(check: SdkHealthCheck | undefined): HealthCheck | undefined {
+export function readHealth(check: SdkHealthCheck | undefined) {
   const { Target, Interval, Timeout, HealthyThreshold, UnhealthyThreshold } = check ?? {};
   if (Target === undefined || Interval === undefined || Timeout === undefined) return undefined;
   if (HealthyThreshold === undefined || UnhealthyThreshold === undefined) return undefined;
   return {
+    /** `HTTP:10256/healthz`, `TCP:30080`. */
     target: Target,
     interval: Interval,
     timeout: Timeout,

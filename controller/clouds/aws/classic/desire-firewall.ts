@@ -64,24 +64,18 @@ function personsGroups(
   return config.elbSecurityGroup === undefined ? undefined : [config.elbSecurityGroup];
 }
 
-interface FrontGroups {
-  readonly wants: readonly Want[];
-  readonly refusals: readonly Refusal[];
-  /** That the load balancer is to carry: ids, or names of resources that are still to be made. */
-  readonly groups: readonly string[];
-}
-
 /**
  * The security groups of the load balancer: a person's, where the annotation or the cloud config names them, left as
  * they are; else one of its own, and the traffic group of the cluster. One that reaches its nodes by another rule (the
- * classic controller makes one for each load balancer) goes on so.
+ * classic controller makes one for each load balancer) goes on so. `groups`: ids, or names of resources that are still to
+ * be made.
  */
 export function desireGroups(
   input: DesireInput,
   settings: ClassicSettings,
   standing: Standing,
   parts: DesireParts,
-): FrontGroups {
+): { readonly wants: readonly Want[]; readonly refusals: readonly Refusal[]; readonly groups: readonly string[] } {
   const { desired } = input;
   const { balancer, front } = standing;
   const { config, view } = parts;

@@ -13,7 +13,7 @@ import { awsError } from '../errors.ts';
 import type { Tags } from '../load-balancer-tags.ts';
 import { everyPage } from '../pages.ts';
 import type { AwsParts } from '../parts.ts';
-import type { Carrier, CarrierList } from '../security-groups/carriers.ts';
+import type { Carrier } from '../security-groups/carriers.ts';
 import type { ReadOptions } from '../service-calls.ts';
 import { type ClassicLoadBalancer, probedPort, readAttributes, readLoadBalancer } from './classic-load-balancer.ts';
 import { showAttributes } from './resources.ts';
@@ -22,14 +22,7 @@ import { showAttributes } from './resources.ts';
 const namesPerTagsCall = 20;
 const callsAtOnce = 4;
 
-/** What AWS is asked about classic load balancers. All throw a CloudError. */
-export interface ClassicQueries extends CarrierList {
-  /** One by its name, with its tags; undefined when it is not there. */
-  get(name: string, options: ReadOptions): Promise<ClassicLoadBalancer | undefined>;
-  /** All of the region, with their tags. */
-  list(options: ReadOptions): Promise<readonly ClassicLoadBalancer[]>;
-  attributesOf(balancer: Found<ClassicLoadBalancer>, io: ReadIo): Promise<readonly Found[]>;
-}
+export type ClassicQueries = ReturnType<typeof createClassicQueries>;
 
 /** As a list of both types shows it. */
 export function carrierOf(balancer: ReturnType<typeof readLoadBalancer> & { readonly tags?: Tags }): Carrier {
@@ -37,7 +30,8 @@ export function carrierOf(balancer: ReturnType<typeof readLoadBalancer> & { read
   return { name, id: hostname, hostname, groups: securityGroups, tags, probes: probedPort(health) };
 }
 
-export function createClassicQueries(parts: Pick<AwsParts, 'elb'>): ClassicQueries {
+/** What AWS is asked about classic load balancers. All throw a CloudError. */
+export function createClassicQueries(parts: Pick<AwsParts, 'elb'>) {
   async function tagsOf(names: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, Tags>> {
     const found = new Map<string, Tags>();
     await inParallel(callsAtOnce, chunks(names, namesPerTagsCall), async (some) => {
@@ -81,6 +75,7 @@ export function createClassicQueries(parts: Pick<AwsParts, 'elb'>): ClassicQueri
     return answer?.LoadBalancerDescriptions?.find(({ LoadBalancerName }) => LoadBalancerName === name);
   }
 
+  /** One by its name, with its tags; undefined when it is not there. */
   async function get(name: string, options: ReadOptions): Promise<ClassicLoadBalancer | undefined> {
     const described = await describe(name, options);
     if (described === undefined) return undefined;
@@ -95,7 +90,8 @@ export function createClassicQueries(parts: Pick<AwsParts, 'elb'>): ClassicQueri
       return { items: (answer.LoadBalancerDescriptions ?? []).map(readLoadBalancer), next: answer.NextMarker };
     });
 
-  async function list(options: ReadOptions) {
+  /** All of the region, with their tags. */
+  async function list(options: ReadOptions): Promise<readonly ClassicLoadBalancer[]> {
     const all = await described(options);
     const tags = await tagsOf(
       all.map(({ name }) => name),
@@ -113,7 +109,7 @@ export function createClassicQueries(parts: Pick<AwsParts, 'elb'>): ClassicQueri
     get,
     list,
     attributesOf,
-    carriers: async (options) => (await described(options)).map(carrierOf),
+    carriers: async (options: ReadOptions): Promise<readonly Carrier[]> => (await described(options)).map(carrierOf),
   };
 
   async function attributesOf({ id, body }: Found<ClassicLoadBalancer>, { signal }: ReadIo): Promise<Found[]> {

@@ -3,39 +3,10 @@ import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
 import { readAnnotations } from '../annotation-values.ts';
 import type { AwsConfig } from '../config.ts';
 import { keys } from '../load-balancer-annotations.ts';
-import type { Tags } from '../load-balancer-tags.ts';
 import { mostGroups } from '../security-groups/traffic-group.ts';
 import type { Attributes, HealthCheck, Listener } from './classic-load-balancer.ts';
 
-/**
- * A Service's annotations and fields as settings of a classic load balancer. Undefined = invalid value: that part stays
- * as it is.
- */
-export interface ClassicSettings {
-  readonly internal: boolean | undefined;
-  /** Ids or Name tags; empty = discovered. */
-  readonly subnets: readonly string[] | undefined;
-  /** Instead of a group of its own. */
-  readonly securityGroups: readonly string[] | undefined;
-  readonly extraSecurityGroups: readonly string[] | undefined;
-  readonly listeners: readonly Listener[] | undefined;
-  /** What is spoken to the members is not understood: listeners without TLS keep their protocol. */
-  readonly isProtocolIgnored: boolean;
-  /** Name of a predefined security policy. */
-  readonly sslPolicy: string | undefined;
-  readonly proxyProtocol: boolean | undefined;
-  readonly attributes: Attributes;
-  readonly health: HealthCheck | undefined;
-  /** As the classic controller would have it, where it differs: what it made is as good. */
-  readonly classicHealth: HealthCheck | undefined;
-  readonly tags: Tags;
-  /** Something else than what was meant would be made: nothing is made, what is there is kept up in the rest. */
-  readonly refusals: readonly Refusal[];
-  /** What is made all the same is what was meant, without these. */
-  readonly notes: readonly Refusal[];
-  /** Values that the classic controller passes over without a word: so does this, and says it. */
-  readonly remarks: readonly string[];
-}
+export type ClassicSettings = ReturnType<typeof readClassicSettings>;
 
 export type ClassicConfig = Pick<
   AwsConfig,
@@ -49,9 +20,9 @@ const only = 'of a network load balancer only';
 
 /**
  * The settings that a Service desires of its classic load balancer. An invalid value becomes a refusal with annotation,
- * value and the values possible. Pure.
+ * value and the values possible, and is undefined: that part stays as it is. Pure.
  */
-export function readClassicSettings(desired: DesiredLoadBalancer, config: ClassicConfig): ClassicSettings {
+export function readClassicSettings(desired: DesiredLoadBalancer, config: ClassicConfig) {
   const { annotations } = desired;
   const values = readAnnotations(annotations);
   const { refusals, remarks, text, refuse, flag, whole } = values;
@@ -80,19 +51,27 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
   const instead = values.groups(keys.securityGroups);
   return {
     internal: values.internal(),
+    /** Ids or Name tags; empty = discovered. */
     subnets: values.subnets(),
+    /** Instead of a group of its own. */
     securityGroups: instead,
     extraSecurityGroups: readExtraGroups(),
     listeners,
+    /** What is spoken to the members is not understood: listeners without TLS keep their protocol. */
     isProtocolIgnored,
+    /** Name of a predefined security policy. */
     sslPolicy: text(keys.sslPolicy),
     proxyProtocol: proxy === undefined ? false : proxy === '*' ? true : undefined,
     attributes: readAttributes(),
     health,
+    /** As the classic controller would have it, where it differs: what it made is as good. */
     classicHealth: config.healthProbe === undefined ? readHealth({ mode: 'ServiceNodePort' }) : undefined,
     tags: values.tags(),
+    /** Something else than what was meant would be made: nothing is made, what is there is kept up in the rest. */
     refusals: unrepeated(refusals),
+    /** What is made all the same is what was meant, without these. */
     notes,
+    /** Values that the classic controller passes over without a word: so does this, and says it. */
     remarks,
   };
 

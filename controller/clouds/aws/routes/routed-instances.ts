@@ -20,15 +20,7 @@ const idsPerFilter = 200;
 const remembered = 5000;
 
 /** Instances that routes lead to, read in few calls and remembered. */
-export interface RoutedInstances {
-  zoneOf(id: string): string | undefined;
-  /** Reads those that were never seen. Throws a CloudError. */
-  learn(ids: Iterable<string>, options: ReadOptions): Promise<void>;
-  /** The instance now; undefined where EC2 does not return it. Calls of one moment share one read. */
-  get(id: string, options: ReadOptions): Promise<RoutedInstance | undefined>;
-}
-
-export function createRoutedInstances(ec2: Ec2): RoutedInstances {
+export function createRoutedInstances(ec2: Ec2) {
   const known = new LRUCache<string, RoutedInstance>({ max: remembered });
   let asked = new Set<string>();
   let next: Promise<void> | undefined;
@@ -43,12 +35,14 @@ export function createRoutedInstances(ec2: Ec2): RoutedInstances {
   }
 
   return {
-    zoneOf: (id) => known.get(id)?.zone,
-    async learn(ids, options) {
+    zoneOf: (id: string) => known.get(id)?.zone,
+    /** Reads those that were never seen. Throws a CloudError. */
+    async learn(ids: Iterable<string>, options: ReadOptions): Promise<void> {
       const missing = [...new Set(ids)].filter((id) => !known.has(id));
       if (missing.length > 0) await read(missing, options);
     },
-    async get(id, options) {
+    /** The instance now; undefined where EC2 does not return it. Calls of one moment share one read. */
+    async get(id: string, options: ReadOptions): Promise<RoutedInstance | undefined> {
       known.delete(id);
       asked.add(id);
       next ??= Promise.resolve().then(() => {

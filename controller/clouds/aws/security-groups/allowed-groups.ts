@@ -33,15 +33,10 @@ function mayCarry(id: string, { owner, service }: GroupUser, { allowed, groups }
   return consentFor(tags[ownerTags.consent], claimantOf(owner.cluster, service)) !== 'none';
 }
 
-/** What an annotation that names groups comes to. */
-export interface GroupVerdict {
-  /** Groups that may not be used; the annotation counts as unreadable. */
-  readonly refusals: readonly Refusal[];
-  /** Groups without permission that its load balancer carries already: they stay. */
-  readonly remarks: readonly string[];
-}
-
 /**
+ * What an annotation that names groups comes to: refusals of those that may not be used, where it counts as unreadable,
+ * and remarks about those without permission that its load balancer carries already: they stay.
+ *
  * @param key of the annotation
  * @param carried ids that the Service's own load balancer carries
  */
@@ -51,7 +46,7 @@ export function judgeGroups(
   user: GroupUser,
   permissions: GroupPermissions,
   carried: readonly string[],
-): GroupVerdict {
+) {
   const refusals: Refusal[] = [];
   const remarks: string[] = [];
   for (const id of ids) {

@@ -19,33 +19,7 @@ export interface Carrier {
   readonly probes?: number | undefined;
 }
 
-/**
- * Which load balancers there are, and which security groups they carry: as the last lists showed, with what this
- * process has made and removed since.
- */
-export interface Carriers {
-  /** Monotonic milliseconds, for when a read begins. */
-  nowMs(): number;
-  /** A complete list of both types. */
-  listed(carriers: readonly Carrier[], beganAtMs: number): void;
-  /** What a read of these names, and of these types, shows. */
-  seen(
-    read: { readonly names: readonly string[]; readonly types: ReadonlySet<BalancerType> },
-    shown: readonly Carrier[],
-    beganAtMs: number,
-  ): void;
-  /** One as the answer to our own call shows it. */
-  take(carrier: Carrier): void;
-  /** We have deleted it: reads that began before, or within a minute, do not bring it back. */
-  removed(carrier: Pick<Carrier, 'id' | 'name'>): void;
-  all(): readonly Carrier[];
-  /** Names of those that carry a group; undefined until they have been listed. */
-  of(group: string): readonly string[] | undefined;
-  /** Makes a load balancer that will carry these groups, or has it carry them: its use of them counts from before. */
-  carrying<Made>(name: string, groups: readonly string[], make: () => Promise<Made>): Promise<Made>;
-  /** Lists them. Throws a CloudError. */
-  read(options: ReadOptions): Promise<void>;
-}
+export type Carriers = ReturnType<typeof createCarriers>;
 
 /** For how long a read may still show what was deleted. */
 const shownForMs = 60_000;
@@ -57,7 +31,11 @@ export interface CarrierList {
   carriers(options: ReadOptions): Promise<readonly Carrier[]>;
 }
 
-export function createCarriers(clock: Pick<Clock, 'monotonic'>, lists: readonly CarrierList[]): Carriers {
+/**
+ * Which load balancers there are, and which security groups they carry: as the last lists showed, with what this
+ * process has made and removed since.
+ */
+export function createCarriers(clock: Pick<Clock, 'monotonic'>, lists: readonly CarrierList[]) {
   let known = new Map<string, Carrier>();
   let isComplete = false;
   /** Groups by name, of what a list may not show yet. */
@@ -71,7 +49,7 @@ export function createCarriers(clock: Pick<Clock, 'monotonic'>, lists: readonly 
   const wasRemoved = (id: string, beganAtMs: number) =>
     beganAtMs < (removedAt.get(id) ?? Number.NEGATIVE_INFINITY) + shownForMs;
 
-  /** A list without tags keeps what is known. */
+  /** A complete list of both types; one without tags keeps what is known. */
   function listed(carriers: readonly Carrier[], beganAtMs: number): void {
     for (const [id, atMs] of removedAt) if (nowMs() - atMs > longestReadMs) removedAt.delete(id);
     const there = carriers.filter(({ id }) => !wasRemoved(id, beganAtMs));
@@ -86,10 +64,16 @@ export function createCarriers(clock: Pick<Clock, 'monotonic'>, lists: readonly 
   }
 
   return {
+    /** Monotonic milliseconds, for when a read begins. */
     nowMs,
     listed,
     all,
-    seen({ names, types }, shown, beganAtMs) {
+    /** What a read of these names, and of these types, shows. */
+    seen(
+      { names, types }: { readonly names: readonly string[]; readonly types: ReadonlySet<BalancerType> },
+      shown: readonly Carrier[],
+      beganAtMs: number,
+    ): void {
       for (const name of names) if (!shown.some((one) => one.name === name)) joined.delete(name);
       for (const one of all()) {
         const wasAsked = names.includes(one.name) && types.has(typeOfId(one.id));
@@ -97,21 +81,25 @@ export function createCarriers(clock: Pick<Clock, 'monotonic'>, lists: readonly 
       }
       for (const one of shown) if (!wasRemoved(one.id, beganAtMs)) known.set(one.id, one);
     },
-    take(carrier) {
+    /** One as the answer to our own call shows it. */
+    take(carrier: Carrier): void {
       removedAt.delete(carrier.id);
       known.set(carrier.id, carrier);
     },
-    removed({ id, name }) {
+    /** We have deleted it: reads that began before, or within a minute, do not bring it back. */
+    removed({ id, name }: Pick<Carrier, 'id' | 'name'>): void {
       removedAt.set(id, nowMs());
       known.delete(id);
       joined.delete(name);
     },
-    of(group) {
+    /** Names of those that carry a group; undefined until they have been listed. */
+    of(group: string): readonly string[] | undefined {
       if (!isComplete) return undefined;
       const named = [...all().map(({ name, groups }) => [name, groups] as const), ...joined];
       return [...new Set(named.flatMap(([name, groups]) => (groups.includes(group) ? [name] : [])))];
     },
-    async carrying(name, groups, make) {
+    /** Makes a load balancer that will carry these groups, or has it carry them: its use of them counts from before. */
+    async carrying<Made>(name: string, groups: readonly string[], make: () => Promise<Made>): Promise<Made> {
       const before = joined.get(name);
       joined.set(name, groups);
       try {
@@ -123,7 +111,8 @@ export function createCarriers(clock: Pick<Clock, 'monotonic'>, lists: readonly 
         throw error;
       }
     },
-    async read(options) {
+    /** Lists them. Throws a CloudError. */
+    async read(options: ReadOptions): Promise<void> {
       const beganAtMs = nowMs();
       const read = await Promise.all(lists.map((list) => list.carriers(options)));
       listed(read.flat(), beganAtMs);

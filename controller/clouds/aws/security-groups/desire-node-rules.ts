@@ -39,11 +39,6 @@ export interface NodeRulesContext {
   readonly isDisabled: boolean;
 }
 
-interface NodeRules {
-  readonly wants: readonly Want[];
-  readonly refusals: readonly Refusal[];
-}
-
 /**
  * Of SSH, etcd, the API server and kubelets: an annotation that names one as the port of a health check opens it to no
  * load balancer.
@@ -54,7 +49,7 @@ const hostPorts: ReadonlySet<number> = new Set([22, 2379, 2380, 6443, 10250, 102
  * What any other rule lets in already is not let in twice. Rules of its own stay as long as it carries the groups that
  * they are for, and while the group of some member is not known. Pure.
  */
-export function desireNodeRules(context: NodeRulesContext): NodeRules {
+export function desireNodeRules(context: NodeRulesContext) {
   const { input, facts, instances, groups, carried, front, traffic, clients } = context;
   const rules = input.own().filter(({ kind }) => kind === groupKinds.rule) as readonly Found<NodeRule>[];
   if (context.isDisabled) return { wants: rules.map(keep), refusals: [] };

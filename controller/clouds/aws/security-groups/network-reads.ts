@@ -21,28 +21,7 @@ import { rulesOf } from './ingress-rule.ts';
 import type { InstanceFacts, ObservedSecurityGroup } from './network-facts.ts';
 import { createTogether } from './together.ts';
 
-/** What load balancers have to know of the VPC. All throw a CloudError. */
-export interface NetworkReads {
-  /** Security groups as they are now, by id, in one call for each thousand. */
-  groups(options: ReadOptions): Promise<ReadonlyMap<string, ObservedSecurityGroup>>;
-  /** Security groups as last read, by id; undefined before the first read. */
-  lastGroups(): ReadonlyMap<string, ObservedSecurityGroup> | undefined;
-  /** What a call has made of one; undefined = it is gone. */
-  noteGroup(id: string, group: ObservedSecurityGroup | undefined): void;
-  /** Finds out about instances, remembered for ten minutes, and beyond where they are not shown any more. */
-  instances(ids: readonly string[], options?: ReadOptions): Promise<void>;
-  /** Of these, what is remembered. */
-  knownInstances(ids: readonly string[]): ReadonlyMap<string, InstanceFacts>;
-  /** Ids of all groups that remembered instances have. */
-  groupsOfInstances(): ReadonlySet<string>;
-  /** What a lookup has shown; kept once there are load balancers. */
-  noteInstance(instance: Instance): void;
-  /** Every subnet of the VPC. Default: remembered for a minute. */
-  subnets(options?: ReadOptions, maxAgeMs?: number): Promise<readonly Subnet[]>;
-  /** As last read; undefined before the first read. */
-  lastSubnets(): readonly Subnet[] | undefined;
-  vpc(options?: ReadOptions): Promise<string>;
-}
+export type NetworkReads = ReturnType<typeof createNetworkReads>;
 
 const pageSize = 1000;
 /** EC2 takes up to 200 values a filter. */
@@ -51,9 +30,8 @@ const subnetsFreshMs = 60_000;
 const instancesFreshMs = 600_000;
 const forgetInstancesMs = 86_400_000;
 
-export function createNetworkReads(
-  parts: Pick<AwsParts, 'context' | 'config' | 'ec2' | 'cluster' | 'self'>,
-): NetworkReads {
+/** What load balancers have to know of the VPC. What reads throws a CloudError. */
+export function createNetworkReads(parts: Pick<AwsParts, 'context' | 'config' | 'ec2' | 'cluster' | 'self'>) {
   const { ec2, config, context } = parts;
   const { clock } = context;
   let vpcId: string | undefined;
@@ -94,6 +72,7 @@ export function createNetworkReads(
     });
   }
 
+  /** Every subnet of the VPC. Default: remembered for a minute. */
   async function subnets(options: ReadOptions = {}, maxAgeMs = subnetsFreshMs): Promise<readonly Subnet[]> {
     const now = clock.monotonic();
     if (subnetsSeen !== undefined && now - subnetsSeen.atMs < maxAgeMs) return subnetsSeen.subnets;
@@ -133,6 +112,7 @@ export function createNetworkReads(
     return groupsSeen;
   }
 
+  /** Finds out about instances, remembered for ten minutes, and beyond where they are not shown any more. */
   async function instances(ids: readonly string[], options: ReadOptions = {}): Promise<void> {
     const now = clock.monotonic();
     for (const [id, { atMs }] of instancesSeen) if (now - atMs >= forgetInstancesMs) instancesSeen.delete(id);
@@ -161,24 +141,34 @@ export function createNetworkReads(
     vpc,
     subnets,
     instances,
-    // Services that are looked at together share one read that begins after the last of them asked.
+    /**
+     * Security groups as they are now, by id, in one call for each thousand. Services that are looked at together share
+     * one read that begins after the last of them asked.
+     */
     groups: createTogether(readGroups),
+    /** Security groups as last read, by id; undefined before the first read. */
     lastGroups: () => groupsSeen,
-    noteGroup(id, group) {
+    /** What a call has made of one; undefined = it is gone. */
+    noteGroup(id: string, group: ObservedSecurityGroup | undefined): void {
       const groups = new Map(groupsSeen);
       if (group === undefined) groups.delete(id);
       else groups.set(id, group);
       groupsSeen = groups;
     },
-    knownInstances(ids) {
+    /** Of these, what is remembered. */
+    knownInstances(ids: readonly string[]): ReadonlyMap<string, InstanceFacts> {
       const known = ids.map((id) => [id, instancesSeen.get(id)?.facts] as const);
       return new Map(known.flatMap(([id, facts]) => (facts === undefined ? [] : [[id, facts] as const])));
     },
-    groupsOfInstances: () => new Set([...instancesSeen.values()].flatMap(({ facts }) => facts.groups)),
-    noteInstance(instance) {
+    /** Ids of all groups that remembered instances have. */
+    groupsOfInstances: (): ReadonlySet<string> =>
+      new Set([...instancesSeen.values()].flatMap(({ facts }) => facts.groups)),
+    /** What a lookup has shown; kept once there are load balancers. */
+    noteInstance(instance: Instance): void {
       if (groupsSeen === undefined || instance.InstanceId === undefined) return;
       instancesSeen.set(instance.InstanceId, { atMs: clock.monotonic(), facts: instanceFacts(instance) });
     },
+    /** As last read; undefined before the first read. */
     lastSubnets: () => subnetsSeen?.subnets,
   };
 }

@@ -1,18 +1,12 @@
 import { awsError } from '../errors.ts';
 import type { InstanceFacts, NetworkFacts } from './network-facts.ts';
 
-/** Groups that let load balancers in to the members, and what is to be said of members that have no such group. */
-export interface NodeGroups {
-  /** Ids, sorted. */
-  readonly groups: readonly string[];
-  readonly problems: readonly string[];
-}
-
 /**
- * The groups of all these instances, each once. Instances that nothing is known of are left out: they are gone, or are
+ * The groups that let load balancers in to these instances, each once, sorted by ids, and what is to be said of members
+ * that have no such group. Instances that nothing is known of are left out: they are gone, or are
  * looked up before they are registered.
  */
-export function nodeGroupsOf(instances: readonly string[], facts: NetworkFacts): NodeGroups {
+export function nodeGroupsOf(instances: readonly string[], facts: NetworkFacts) {
   const groups = new Set<string>();
   const problems = new Map<string, string>();
   for (const id of instances) {

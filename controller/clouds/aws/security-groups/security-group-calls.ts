@@ -29,40 +29,17 @@ export interface Needed {
   isNeeded(group: ObservedSecurityGroup): boolean;
 }
 
+export type SecurityGroupCalls = ReturnType<typeof createSecurityGroupCalls>;
+
 /**
  * The calls that change security groups. Each answers the group as it is then, and what reads have shown of it follows.
  * Repeated after a lost answer each finds what it made. All throw a CloudError or a WithheldError.
  */
-export interface SecurityGroupCalls {
-  /** The cluster's tags are added. */
-  create(
-    group: { readonly name: string; readonly description: string; readonly tags: Tags },
-    options: ApplyOptions,
-  ): Promise<ObservedSecurityGroup>;
-  /** The cluster's tags are added. */
-  tag(id: string, tags: Tags, options: ApplyOptions): Promise<ObservedSecurityGroup>;
-  untag(id: string, keys: readonly string[], options: ApplyOptions): Promise<ObservedSecurityGroup>;
-  authorize(id: string, rules: readonly IngressRule[], options: ApplyOptions): Promise<ObservedSecurityGroup>;
-  /** `needed`: looked at right before; nothing is sent where something needs them. Undefined: the group is gone. */
-  revoke(
-    id: string,
-    rules: readonly IngressRule[],
-    needed: Needed | undefined,
-    options: ApplyOptions,
-  ): Promise<ObservedSecurityGroup | undefined>;
-  /** @throws CloudError `Busy` while something still uses it */
-  remove(id: string, options: ApplyOptions): Promise<void>;
-  /**
-   * Makes a load balancer that will carry these groups: it counts from before, and no removal decided before is left.
-   */
-  carrying<Made>(name: string, groups: readonly string[], make: () => Promise<Made>): Promise<Made>;
-}
-
 export function createSecurityGroupCalls(
   { ec2, cluster, context: { clock } }: Pick<AwsParts, 'context' | 'ec2' | 'cluster'>,
   reads: Pick<NetworkReads, 'vpc' | 'groups' | 'lastGroups' | 'noteGroup'>,
   carriers: Pick<Carriers, 'read' | 'carrying'>,
-): SecurityGroupCalls {
+) {
   const turns = new Map<string, Promise<unknown>>();
   const inUse = createInUse(clock, patience);
 
@@ -154,7 +131,11 @@ export function createSecurityGroupCalls(
   }
 
   return {
-    async create({ name, description, tags }, options) {
+    /** The cluster's tags are added. */
+    async create(
+      { name, description, tags }: { readonly name: string; readonly description: string; readonly tags: Tags },
+      options: ApplyOptions,
+    ): Promise<ObservedSecurityGroup> {
       const all = { ...(await cluster(options.signal)).owned, ...tags };
       const command = new CreateSecurityGroupCommand({
         GroupName: name,
@@ -173,7 +154,8 @@ export function createSecurityGroupCalls(
         return there;
       }
     },
-    tag: (id, tags, options) =>
+    /** The cluster's tags are added. */
+    tag: (id: string, tags: Tags, options: ApplyOptions) =>
       inTurn(id, async () => {
         known(id, 'CreateTags');
         const all = { ...(await cluster(options.signal)).owned, ...tags };
@@ -181,7 +163,7 @@ export function createSecurityGroupCalls(
         const group = known(id, 'CreateTags');
         return noted({ ...group, tags: { ...group.tags, ...all } });
       }),
-    untag: (id, keys, options) =>
+    untag: (id: string, keys: readonly string[], options: ApplyOptions) =>
       inTurn(id, async () => {
         const Tags = keys.map((Key) => ({ Key }));
         await ec2.change(new DeleteTagsCommand({ Resources: [id], Tags }), options);
@@ -191,16 +173,18 @@ export function createSecurityGroupCalls(
           tags: Object.fromEntries(Object.entries(group.tags).filter(([key]) => !keys.includes(key))),
         });
       }),
-    authorize: (id, rules, options) =>
+    authorize: (id: string, rules: readonly IngressRule[], options: ApplyOptions) =>
       inTurn(id, () => changeRules('AuthorizeSecurityGroupIngress', id, rules, options)),
-    revoke: (id, rules, needed, options) =>
+    /** `needed`: looked at right before; nothing is sent where something needs them. Undefined: the group is gone. */
+    revoke: (id: string, rules: readonly IngressRule[], needed: Needed | undefined, options: ApplyOptions) =>
       inTurn(id, () =>
         inRemovalTurn(async () => {
           if (needed !== undefined && (await isNeeded(needed, id, options.signal))) return reads.lastGroups()?.get(id);
           return changeRules('RevokeSecurityGroupIngress', id, rules, options);
         }),
       ),
-    remove: (id, options) =>
+    /** @throws CloudError `Busy` while something still uses it */
+    remove: (id: string, options: ApplyOptions) =>
       inRemovalTurn(async () => {
         try {
           await ec2.change(new DeleteSecurityGroupCommand({ GroupId: id }), options);
@@ -212,7 +196,10 @@ export function createSecurityGroupCalls(
         inUse.ended(id);
         reads.noteGroup(id, undefined);
       }),
-    async carrying(name, groups, make) {
+    /**
+     * Makes a load balancer that will carry these groups: it counts from before, and no removal decided before is left.
+     */
+    async carrying<Made>(name: string, groups: readonly string[], make: () => Promise<Made>): Promise<Made> {
       const made = await carriers.carrying(name, groups, make);
       await inRemovalTurn(async () => undefined);
       return made;
