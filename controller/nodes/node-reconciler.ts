@@ -7,6 +7,7 @@ import { conditionOf, isPaused, isUninitialized, type NodeView, readiness } from
 import { ownershipOf } from '../model/ownership.ts';
 import { cloudOfReportScope, mayBecome, parseRecord } from '../model/scope-record.ts';
 import { createWaitingNodes, type WaitingNodes } from '../model/waiting-nodes.ts';
+import type { StoredReport } from '../reports/store.ts';
 import type { Semaphore } from '../runtime/semaphore.ts';
 import { createAddressHolders } from './address-holders.ts';
 import { type ConfirmedAddresses, createAddressRemovals, secondReadMs } from './address-removals.ts';
@@ -172,6 +173,11 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     return { ...resolution, instance: withSignedPlace(resolution.instance, stored?.attestation?.instance) };
   }
 
+  /** When the agent read the instance that it reports. */
+  function readAtOf({ receivedMonotonicMs, report }: StoredReport): number {
+    return receivedMonotonicMs - report.metadata.ageSeconds * 1000;
+  }
+
   function isReportOnly(node: NodeView): boolean {
     const ownership = ownershipOf(node, resolver.configured);
     return ownership.kind === 'owned' && ownership.clouds.every((cloud) => cloud.api === undefined);
@@ -183,6 +189,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     let held = instances.get(node.name, node.uid);
     const asked = lookupRequested.delete(node.name);
     if (asked || isReportOnly(node)) {
+      const stored = reportOf(context, node);
       const resolution = await resolve(node);
       if (resolution.kind === 'waiting' && asked) {
         // The request stays: an address removal that waits for its confirmation would otherwise wait for ever.
@@ -190,7 +197,9 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
         return { requeueAfterMs: Math.max(resolution.retryAfterMs ?? 0, heldRetryMs) };
       }
       if (resolution.kind !== 'found') return undefined;
-      held = { uid: node.uid, instance: resolution.instance, scope: resolution.scope, readAtMs: clock.monotonic() };
+      const { instance, scope, power } = resolution;
+      const readAtMs = power === undefined && stored ? readAtOf(stored) : clock.monotonic();
+      held = { uid: node.uid, instance, scope, readAtMs };
     }
     return held === undefined ? undefined : write(node, held);
   }
@@ -228,7 +237,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
               { api, clock, routesEnabled: context.routesEnabled, tagLabels: context.tagLabels },
               node,
               { ...found, report, attested, recordsProof },
-              (current, desired) => confirmRemovals(current, desired, found.readAtMs),
+              (current, desired) => confirmRemovals(current, desired, found),
             ),
       );
     } catch (error) {
@@ -279,15 +288,20 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     if (shown?.status === 'False' && shown.reason === reason) return undefined;
     const planned = desiredNode(node, found.instance, found.scope, { tagLabels: context.tagLabels });
     if (!planned.ok) return undefined;
-    const { addresses } = confirmRemovals(node, planned.node.addresses, found.readAtMs);
+    const { addresses } = confirmRemovals(node, planned.node.addresses, found);
     if (!isOutdated(node, { ...planned.node, addresses })) return undefined;
     return wait(node, reason, `not kept up to date with the cloud: ${missing}`, { quiet: true });
   }
 
   /** A Node that waits for initialisation has what its kubelet wrote, which is replaced at once. */
-  function confirmRemovals(node: NodeView, desired: DesiredNode['addresses'], readAtMs: number): ConfirmedAddresses {
+  function confirmRemovals(
+    node: NodeView,
+    desired: DesiredNode['addresses'],
+    { scope, readAtMs }: Pick<CachedInstance, 'scope' | 'readAtMs'>,
+  ): ConfirmedAddresses {
     if (desired === undefined || isUninitialized(node)) return { addresses: desired, pending: false };
-    const report = reportOf(context, node)?.report;
+    // An instance that comes from the report is not confirmed by it.
+    const report = cloudOfReportScope(scope) === undefined ? reportOf(context, node)?.report : undefined;
     return addressRemovals.confirm(node.name, node.addresses, desired, readAtMs, report);
   }
 

@@ -159,6 +159,28 @@ for (const { instance, forms, other } of examples) {
       assert.equal(world.cluster.hasTaint('a', taints.outOfService), false);
     });
 
+    it('removes an address only after two reports without it', async () => {
+      const ips = () => world.cluster.mustNode('a').status.addresses?.map(({ address }) => address) ?? [];
+      const second = { type: 'InternalIP' as const, address: '10.0.0.8' };
+      for (const left of [addresses, [{ type: 'Hostname' as const, address: 'a' }]]) {
+        await setUp();
+        world.cluster.register('a');
+        replica.report('a', { instance: { ...instance, addresses: [...addresses, second] } });
+        await world.clock.advance(5000);
+        replica.report('a', { instance: { ...instance, addresses: left } });
+        await world.clock.advance(30_000);
+        assert.ok(ips().includes(second.address), 'one report');
+        const metadata = { ok: false, ageSeconds: 30, failures: 3 };
+        replica.report('a', { instance: { ...instance, addresses: left }, metadata });
+        await world.clock.advance(30_000);
+        assert.ok(ips().includes(second.address), 'one report, sent again');
+        replica.report('a', { instance: { ...instance, addresses: left } });
+        await world.clock.advance(15_000);
+        assert.ok(!ips().includes(second.address), 'two reports');
+        await world.close();
+      }
+    });
+
     it("recognises and keeps every form of its kubelet's providerID", async () => {
       for (const form of [instance.providerID, ...forms]) {
         await setUp();
