@@ -9,7 +9,7 @@ import { createPermit } from '../runtime/leader-permit.ts';
 import type { LeaderTask } from '../runtime/leader-task.ts';
 import { createVisibilityCheck } from '../services/credential-visibility.ts';
 import { createMemberSets, type MemberSets } from '../services/members/member-sets.ts';
-import { memberSourceOf, withMembers } from '../services/members/member-task.ts';
+import { withMembers } from '../services/members/member-task.ts';
 import { memberMetrics } from '../services/members/metrics.ts';
 import { serviceMetrics } from '../services/metrics.ts';
 import { orphanMetrics } from '../services/orphans/metrics.ts';
@@ -124,7 +124,7 @@ function servedTasks({ context, options, clouds, services, pods, members, metric
       fence,
       services,
       clouds,
-      members: memberSourceOf(members),
+      members,
       pods,
       checkVisibility: createVisibilityCheck({ nodes, resolver, clock: parts.clock }),
       metrics,

@@ -7,7 +7,7 @@ import type { EventSink } from '../kube/event-sink.ts';
 import type { Informer } from '../kube/informer.ts';
 import { type ServiceView, viewService } from '../model/service-view.ts';
 import type { CheckVisibility } from './credential-visibility.ts';
-import type { MemberSource } from './member-source.ts';
+import type { MemberSets } from './members/member-sets.ts';
 import type { serviceMetrics } from './metrics.ts';
 import type { PodSource } from './pods/pod-source.ts';
 import type { ServingCloud } from './serving-cloud.ts';
@@ -25,7 +25,7 @@ export interface ServiceContext {
   readonly services: Informer<ServiceView>;
   /** From `servingClouds`. */
   readonly clouds: readonly ServingCloud[];
-  readonly members: MemberSource;
+  readonly members: Pick<MemberSets, 'membersFor' | 'onChange'>;
   /** For Services whose members are pods. */
   readonly pods: Pick<PodSource, 'slicesOf' | 'onChange'>;
   readonly checkVisibility: CheckVisibility;

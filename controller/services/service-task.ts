@@ -63,7 +63,7 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
   services.subscribe((event) => {
     if (term) observe(term, event);
   });
-  members.onChange((scope) => {
+  members.onChange(({ scope }) => {
     if (!term) return;
     const served = [...services.values()].filter(isServed);
     if (served.length === 0) return;

@@ -1,6 +1,6 @@
 import type { ServiceView } from '../model/service-view.ts';
 import { annotationsFor } from './desired.ts';
-import type { MemberSet } from './member-source.ts';
+import type { MembersRequest, ServiceMembers } from './members/service-members.ts';
 import type { PodMembers } from './pods/pod-members.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { splitMembers, stillRefused } from './refused-members.ts';
@@ -32,6 +32,13 @@ export function createSituationReader(
   { cluster, states, observations, policy, adopts }: ReconcilerOptions,
   retentions: Pick<Retentions, 'of'>,
 ): SituationReader {
+  function membersOf(request: MembersRequest): ServiceMembers {
+    const found = members.membersFor(request);
+    // Nothing is decided by a cache that is not synced.
+    if (found === undefined) throw new Error(`the members of ${request.scope} are not known yet`);
+    return found;
+  }
+
   return (service, intent, cloud, gone, pods) => {
     const observation = observations.of(cloud.scope, service.uid);
     const desired = intent === 'ensure';
@@ -46,10 +53,12 @@ export function createSituationReader(
     const state = states.of(service.uid);
     const refused = stillRefused(state.refusedMembers, base.nowMs);
     state.refusedMembers = refused;
-    const set: MemberSet =
+    const set: Pick<PodMembers, 'members' | 'againInMs'> & Partial<ServiceMembers> =
       pods ??
-      members.membersFor(service, {
+      membersOf({
         scope,
+        service: service.uid,
+        trafficPolicy: service.externalTrafficPolicy === 'Local' ? 'Local' : 'Cluster',
         maxMembers,
         drains,
         observed: observation?.observed?.members,
@@ -64,10 +73,10 @@ export function createSituationReader(
       situation: {
         ...base,
         members: split.members,
-        active: set.active ?? set.members.length,
+        active: set.available ?? set.members.length,
         refused: [...(pods?.unknown ?? []), ...split.refused],
-        withheld: set.withheld,
-        omits: set.omits,
+        withheld: set.withheld?.length,
+        omits: (set.omitted ?? 0) > 0,
         ofPods: pods !== undefined,
         waitingSinceMs: state.waitingSinceMs,
       },

@@ -21,7 +21,7 @@ export interface Situation {
   /** Something with our marks for this very Service was seen in the cloud, in this term. */
   readonly marked?: boolean;
   readonly members: readonly DesiredMember[];
-  /** As in MemberSet, before refused ones are left out. Default: none. */
+  /** `available` of ServiceMembers; of pods: all. Refused ones count, too. Default: none. */
   readonly active?: number;
   /** Nodes and pods that the cloud refuses as members; they are not in `members`. */
   readonly refused: readonly RefusedMember[];

@@ -38,7 +38,7 @@ describe('a member whose Node is gone, and that needs no budget', () => {
     const { print, ask } = lead();
     const observed = [...held(['a']), ...held(['b'], true)];
     assert.equal(print(observed), 'a b~');
-    assert.equal(ask(observed)?.recheckAfterMs, 30_000);
+    assert.equal(ask(observed)?.againInMs, 30_000);
     await clock.advance(30_000);
     assert.equal(print(observed), 'a');
     assert.equal(state.writes, 0);

@@ -171,11 +171,11 @@ function play(fleet: Fleet, first: string, changes: Partial<MembersRequest> = {}
     drainTimes = result.drainTimes;
     const wanted = print(result);
     if (story.at(-1)?.slice(story.at(-1)!.indexOf(' ') + 1) !== wanted) story.push(`${now / 1000}s ${wanted}`);
-    const done = wanted === text && result.recheckAfterMs === undefined;
+    const done = wanted === text && result.againInMs === undefined;
     if (done) break;
     const applied = wanted !== text;
     text = settle?.(wanted) ?? wanted;
-    if (!applied || settle !== undefined) now += result.recheckAfterMs ?? 0;
+    if (!applied || settle !== undefined) now += result.againInMs ?? 0;
   }
   assert.equal(drainTimes, undefined, 'nothing is remembered in the end');
   return story;
@@ -193,8 +193,8 @@ describe('a drain', () => {
   it('counts from when the load balancer shows it', () => {
     const set = setOf({ active: ['a'], leaving: ['l'] });
     const { drainTimes: late } = membersOf(set, request('a l'), options, 0);
-    const { drainTimes, recheckAfterMs } = membersOf(set, request('a l~', { drainTimes: late }), options, 100_000);
-    assert.equal(recheckAfterMs, 30_000);
+    const { drainTimes, againInMs } = membersOf(set, request('a l~', { drainTimes: late }), options, 100_000);
+    assert.equal(againInMs, 30_000);
     assert.equal(print(membersOf(set, request('a l~', { drainTimes }), options, 129_999)), 'a l~');
     assert.equal(print(membersOf(set, request('a l~', { drainTimes }), options, 130_000)), 'a');
   });

@@ -29,7 +29,7 @@ export interface ServiceMembers {
   /**
    * Ask again after this many milliseconds: a member drains, or waits to. Undefined: after the next change of the set.
    */
-  readonly recheckAfterMs: number | undefined;
+  readonly againInMs: number | undefined;
   /** Members of this scope that take connections, without the cap; 0 is worth a warning. */
   readonly available: number;
   /** How many of those the cloud's cap leaves out. */
@@ -99,9 +99,9 @@ export function membersOf(
       timesOf(request.drainTimes?.get(instance), observed.draining, replaced, nowMs),
     ]),
   );
-  let recheckAfterMs: number | undefined;
+  let againInMs: number | undefined;
   const recheck = (ms: number) => {
-    recheckAfterMs = Math.min(ms, recheckAfterMs ?? ms);
+    againInMs = Math.min(ms, againInMs ?? ms);
   };
 
   // Leaving members fill every slot: half of them are removed to add new ones.
@@ -129,7 +129,7 @@ export function membersOf(
   const chosen = pick(room - waiting);
   return {
     members: extra.length === 0 ? chosen : work.join(chosen, extra),
-    recheckAfterMs,
+    againInMs,
     readAgain: waiting > 0 && replaced !== 'no',
     available: set.members.length,
     omitted: set.members.length - chosen.length,

@@ -17,7 +17,7 @@ import type { ServiceView } from '../../../controller/model/service-view.ts';
 import { createLookupBatcher } from '../../../controller/nodes/lookup-batcher.ts';
 import { createVisibilityCheck } from '../../../controller/services/credential-visibility.ts';
 import { createMemberSets } from '../../../controller/services/members/member-sets.ts';
-import { memberSourceOf, withMembers } from '../../../controller/services/members/member-task.ts';
+import { withMembers } from '../../../controller/services/members/member-task.ts';
 import { memberMetrics } from '../../../controller/services/members/metrics.ts';
 import { serviceMetrics } from '../../../controller/services/metrics.ts';
 import { strictPolicy } from '../../../controller/services/operator-policy.ts';
@@ -219,7 +219,7 @@ export function createWorld(options: WorldOptions = {}): World {
         log,
         services: cache,
         clouds,
-        members: memberSourceOf(sets),
+        members: sets,
         pods,
         checkVisibility: createVisibilityCheck({
           nodes,
