@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import ipaddr from 'ipaddr.js';
+import { answerFields } from '../answer-fields.ts';
 import { addressesOf, type ServerPorts } from './addresses.ts';
 import type { NetworkingOptions } from './config.ts';
 import { readServer, type Server } from './server.ts';
@@ -9,9 +10,8 @@ const fixed = (addr: string) => ({ addr, version: addr.includes(':') ? 6 : 4, 'O
 const floating = (addr: string) => ({ ...fixed(addr), 'OS-EXT-IPS:type': 'floating' });
 
 function server(more: Record<string, unknown>): Server {
-  const read = readServer({ id: 'a', name: 'n', status: 'ACTIVE', ...more });
-  assert.ok(!('lacks' in read));
-  return read;
+  const place = { cloud: 'openstack', operation: 'GET /servers/{id}' };
+  return readServer(answerFields({ id: 'a', name: 'n', status: 'ACTIVE', metadata: {}, ...more }, place));
 }
 const none: ServerPorts = { active: [], subports: [] };
 const plain: NetworkingOptions = {

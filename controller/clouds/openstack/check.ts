@@ -4,7 +4,6 @@ import { adviceWhenDown, isDown } from '../checks.ts';
 import type { Capability, CheckResult } from '../cloud.ts';
 import type { ChangeRequest, OpenStackClient, Query } from './client.ts';
 import type { OpenStackConfig } from './config.ts';
-import { objectOf, objectsOf, textOf } from './json.ts';
 import { createAbilities } from './routes/extensions.ts';
 import { readRouter } from './routes/router.ts';
 import type { ServiceType } from './session.ts';
@@ -199,22 +198,13 @@ function routeWrites(client: OpenStackClient, routerId: string, signal: AbortSig
       async request() {
         const { addressPairs, ifMatch } = await abilitiesOf(options);
         if (!addressPairs) return 'this Neutron has no allowed address pairs';
-        const operation = 'GET /ports';
-        const query: Query = ['id', 'device_owner', 'allowed_address_pairs'].map((name) => ['fields', name]);
-        const answer = await client.get({
-          service: 'network',
-          path: '/ports',
-          operation,
-          query: [...query, ['limit', '50']],
-          signal,
-        });
-        const port = objectsOf(objectOf(answer)?.['ports']).find((one) =>
-          textOf(one['device_owner'])?.startsWith('compute:'),
-        );
-        const id = textOf(port?.['id']);
-        if (id === undefined || !ifMatch) return 'not proved: there is no port of a server yet, or no revisions';
-        const body = { port: { allowed_address_pairs: port?.['allowed_address_pairs'] ?? [] } };
-        return { service: 'network', method: 'PUT', path: `/ports/${id}`, body, headers: impossible };
+        const fields: Query = ['id', 'device_owner', 'allowed_address_pairs'].map((name) => ['fields', name]);
+        const query: Query = [...fields, ['limit', '50']];
+        const answer = await client.get({ service: 'network', path: '/ports', query, signal });
+        const port = answer.objects('ports').find((one) => one.optionalText('device_owner')?.startsWith('compute:'));
+        if (port === undefined || !ifMatch) return 'not proved: there is no port of a server yet, or no revisions';
+        const body = { port: { allowed_address_pairs: port.json()['allowed_address_pairs'] ?? [] } };
+        return { service: 'network', method: 'PUT', path: `/ports/${port.text('id')}`, body, headers: impossible };
       },
     },
   ];

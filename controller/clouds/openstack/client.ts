@@ -1,11 +1,13 @@
-import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import { CloudError } from '../../../common/cloud-error.ts';
 import type { Http, HttpAnswer, HttpRequest } from '../../../common/process/http.ts';
+import { type AnswerFields, answerFields, parseAnswer } from '../answer-fields.ts';
 import type { CloudCall } from '../cloud.ts';
 import { createCountedHttp } from '../counted-http.ts';
+import { operationOf } from '../json-api.ts';
 import type { Permit } from '../permit.ts';
 import type { Urgency } from '../urgency.ts';
-import { errorOf, jsonOf } from './fault.ts';
-import { fieldsOf, listOf, objectOf, objectsOf, textOf } from './json.ts';
+import { errorOf } from './fault.ts';
+import { textsIn } from './json.ts';
 import type { RateLimiters } from './rate-limiters.ts';
 import { endpointOf, rootOf, type ServiceType, type Session } from './session.ts';
 import { createTokens, type TokensOptions } from './tokens.ts';
@@ -17,8 +19,8 @@ export interface GetRequest {
   readonly service: ServiceType;
   /** From the service's base URL, with a slash first. */
   readonly path: string;
-  /** For metrics and errors: the path with `{id}` in place of ids. */
-  readonly operation: string;
+  /** For metrics and errors: no ids and names in it. Default: method and path, with `{id}` for each UUID. */
+  readonly operation?: string;
   readonly query?: Query;
   /** Default `need`. */
   readonly urgency?: Urgency | undefined;
@@ -44,17 +46,15 @@ export interface ChangeRequest extends GetRequest {
  * proxy used.
  */
 export interface OpenStackClient {
-  get(request: GetRequest): Promise<unknown>;
+  get(request: GetRequest): Promise<AnswerFields>;
   /**
-   * One mutating exchange, repeated only after a 401 (which changed nothing). Returns the document, undefined for an
-   * empty one. Also throws what the permit throws.
+   * One mutating exchange, repeated only after a 401 (which changed nothing). An empty answer has no fields. Also
+   * throws what the permit throws.
    */
-  change(request: ChangeRequest): Promise<unknown>;
-  /** All pages of a collection; `failure` ends them early. */
-  list(
-    request: GetRequest,
-    collection: string,
-  ): Promise<{ items: readonly unknown[]; failure: CloudError | undefined }>;
+  change(request: ChangeRequest): Promise<AnswerFields>;
+  /** Everything of a collection. */
+  list(request: GetRequest, collection: string): Promise<AnswerFields[]>;
+  pages(request: GetRequest, collection: string): AsyncIterable<AnswerFields[]>;
   /** A token and its catalog, from Keystone if need be. */
   session(): Promise<Session>;
   /** Id of the project that the tokens are of. Once it is known, a token of another project is refused. */
@@ -64,8 +64,11 @@ export interface OpenStackClient {
   versions(service: ServiceType, signal?: AbortSignal): Promise<readonly string[]>;
 }
 
-type ExchangeInput = Pick<GetRequest, 'operation' | 'urgency' | 'signal'> &
-  Partial<Pick<ChangeRequest, 'permit' | 'timeoutMs'>> & { readonly service: ServiceType | 'identity' };
+type ExchangeInput = Pick<GetRequest, 'urgency' | 'signal'> &
+  Partial<Pick<ChangeRequest, 'permit' | 'timeoutMs'>> & {
+    readonly service: ServiceType | 'identity';
+    readonly operation: string;
+  };
 
 export interface ClientOptions extends TokensOptions {
   readonly http: Http;
@@ -111,62 +114,57 @@ export function createClient(options: ClientOptions): OpenStackClient {
     const microversion = microversions && request.service === 'compute';
     const change = 'permit' in request ? request : undefined;
     const body = change?.body === undefined ? undefined : JSON.stringify(change.body);
-    return exchange(request, {
-      ...(change === undefined ? {} : { method: change.method }),
-      url: url.href,
-      headers: {
-        accept: 'application/json',
-        'x-auth-token': session.token,
-        ...(microversion
-          ? {
-              'openstack-api-version': `compute ${computeMicroversion}`,
-              'x-openstack-nova-api-version': computeMicroversion,
-            }
-          : {}),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...change?.headers,
+    return exchange(
+      { ...request, operation: operationOf(request) },
+      {
+        ...(change === undefined ? {} : { method: change.method }),
+        url: url.href,
+        headers: {
+          accept: 'application/json',
+          'x-auth-token': session.token,
+          ...(microversion
+            ? {
+                'openstack-api-version': `compute ${computeMicroversion}`,
+                'x-openstack-nova-api-version': computeMicroversion,
+              }
+            : {}),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...change?.headers,
+        },
+        ...(body === undefined ? {} : { body }),
       },
-      ...(body === undefined ? {} : { body }),
-    });
+    );
   }
 
-  /** A 2xx answer; a token that is refused is renewed once. */
-  async function answered(request: GetRequest | ChangeRequest): Promise<HttpAnswer> {
-    let session = await tokens.sessionFor(request);
+  /** Of a 2xx answer; a token that is refused is renewed once. */
+  async function send(request: GetRequest | ChangeRequest): Promise<AnswerFields> {
+    const operation = operationOf(request);
+    let session = await tokens.session(request.signal);
     let answer = await sendOnce(request, session);
     if (answer.status === 406 && request.service === 'compute' && microversions) {
       microversions = false;
       answer = await sendOnce(request, session);
     }
     if (answer.status === 401) {
-      tokens.drop(session.token);
-      session = await tokens.sessionFor(request);
+      tokens.forget();
+      session = await tokens.session(request.signal);
       answer = await sendOnce(request, session);
     }
-    if (answer.status >= 300) throw errorOf(request.operation, answer, clock.now());
-    return answer;
-  }
-
-  async function get(request: GetRequest): Promise<unknown> {
-    return jsonOf(await answered(request), request.operation);
-  }
-
-  async function change(request: ChangeRequest): Promise<unknown> {
-    const answer = await answered(request);
-    return answer.text === '' ? undefined : jsonOf(answer, request.operation);
+    if (answer.status >= 300) throw errorOf(operation, answer, clock.now());
+    return fieldsOf(answer, operation);
   }
 
   async function readVersions(service: ServiceType, signal: AbortSignal | undefined): Promise<readonly string[]> {
     const operation = `GET ${service} versions`;
-    const session = await tokens.sessionFor({ operation, signal });
+    const session = await tokens.session(signal);
     const url = rootOf(endpointOf(session, service, options));
     const headers = { accept: 'application/json', 'x-auth-token': session.token };
     const answer = await exchange({ service, operation, signal }, { url, headers });
     if (answer.status > 300) throw errorOf(operation, answer, clock.now());
-    const ids = fieldsOf(objectOf(jsonOf(answer, operation))?.['versions'], 'id');
-    if (ids.length > 0) return ids;
-    const message = `${url} lists no versions`;
-    throw new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation, message });
+    const fields = fieldsOf(answer, operation);
+    const ids = textsIn(fields, 'versions', 'id');
+    if (ids.length === 0) throw fields.wrong('versions', 'those of the service');
+    return ids;
   }
 
   function versions(service: ServiceType, signal?: AbortSignal): Promise<readonly string[]> {
@@ -181,40 +179,30 @@ export function createClient(options: ClientOptions): OpenStackClient {
     return answer;
   }
 
-  async function list(
-    request: GetRequest,
-    collection: string,
-  ): Promise<{ items: readonly unknown[]; failure: CloudError | undefined }> {
-    const items: unknown[] = [];
+  async function* pages(request: GetRequest, collection: string): AsyncGenerator<AnswerFields[]> {
+    const { query = [] } = request;
     const markers = new Set<string>();
     const broken = (message: string) =>
-      new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation: request.operation, message });
-    let query: Query = request.query ?? [];
-    try {
-      for (;;) {
-        const body = objectOf(await get({ ...request, query }));
-        const page = listOf(body?.[collection]);
-        if (page === undefined) throw broken(`the answer has no list ${collection}`);
-        items.push(...page);
-        const next = nextLink(body?.[`${collection}_links`]);
-        if (next === undefined) return { items, failure: undefined };
-        // Behind a proxy the host of the link need not be the one we reach; its marker is all we need.
-        const marker = URL.parse(next, 'http://localhost')?.searchParams.get('marker');
-        if (!marker) throw broken('the link to the next page has no marker');
-        if (markers.has(marker)) throw broken('the pages go in a circle');
-        markers.add(marker);
-        query = [...(request.query ?? []), ['marker', marker]];
-      }
-    } catch (error) {
-      if (!isCloudError(error)) throw error;
-      return { items, failure: error };
+      new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation: operationOf(request), message });
+    for (let page = query; ; ) {
+      const answer = await send({ ...request, query: page });
+      yield answer.objects(collection);
+      const next = answer.optionalObjects(`${collection}_links`).find((link) => link.optionalText('rel') === 'next');
+      if (next === undefined) return;
+      // Behind a proxy the host of the link need not be the one we reach; its marker is all we need.
+      const marker = URL.parse(next.text('href'), 'http://localhost')?.searchParams.get('marker');
+      if (!marker) throw broken('the link to the next page has no marker');
+      if (markers.has(marker)) throw broken('the pages go in a circle');
+      markers.add(marker);
+      page = [...query, ['marker', marker]];
     }
   }
 
   return {
-    get,
-    change,
-    list,
+    get: send,
+    change: send,
+    list: async (request, collection) => (await Array.fromAsync(pages(request, collection))).flat(),
+    pages,
     versions,
     session: tokens.session,
     project: tokens.project,
@@ -222,9 +210,7 @@ export function createClient(options: ClientOptions): OpenStackClient {
   };
 }
 
-function nextLink(links: unknown): string | undefined {
-  for (const { rel, href } of objectsOf(links)) {
-    if (rel === 'next') return textOf(href);
-  }
-  return undefined;
+function fieldsOf({ text }: HttpAnswer, operation: string): AnswerFields {
+  const place = { cloud: 'openstack', operation };
+  return answerFields(text === '' ? {} : parseAnswer(text, place), place);
 }

@@ -1,13 +1,7 @@
 import { CloudError, type CloudErrorKind, isCloudError, kindOfHttpStatus } from '../../../common/cloud-error.ts';
 import type { HttpAnswer } from '../../../common/process/http.ts';
-import { parseAnswer } from '../answer-fields.ts';
 import { retryAfterMsOf } from '../retry-after.ts';
-import { objectOf, textOf } from './json.ts';
-
-/** The answer's document. @throws CloudError `Unavailable` */
-export function jsonOf(answer: HttpAnswer, operation: string): unknown {
-  return parseAnswer(answer.text, { cloud: 'openstack', operation });
-}
+import type { JsonObject } from './json.ts';
 
 /**
  * Body of a failure: `{"<fault>": {"code": 404, "message": "…"}}`, Neutron with `type` and `message`, Octavia
@@ -115,4 +109,12 @@ function readFault({ status, text }: HttpAnswer): Fault {
     type: textOf(inner?.['type']),
     message: textOf(inner?.['message']) ?? textOf(flat['description']) ?? textOf(flat['message']) ?? textOf(first?.[1]),
   };
+}
+
+function objectOf(value: unknown): JsonObject | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -1,7 +1,7 @@
 import { isCloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
+import type { AnswerFields } from '../answer-fields.ts';
 import type { OpenStackClient } from './client.ts';
-import { objectOf, textOf } from './json.ts';
 import { isLabelValue, type Server } from './server.ts';
 
 /** Instance types by flavour, as upstream names them: the flavour's name where a label can hold it, else its id. */
@@ -22,10 +22,7 @@ export function createFlavors(client: OpenStackClient, clock: Clock): Flavors {
   const kept = new Map<string, { type: string | undefined; until: number }>();
   const reading = new Map<string, Promise<string | undefined>>();
 
-  async function once(
-    key: string,
-    read: () => Promise<{ id: string; name: string } | undefined>,
-  ): Promise<string | undefined> {
+  async function once(key: string, read: () => Promise<Flavor | undefined>): Promise<string | undefined> {
     const known = kept.get(key);
     if (known !== undefined && clock.monotonic() < known.until) return known.type;
     let answer = reading.get(key);
@@ -43,32 +40,20 @@ export function createFlavors(client: OpenStackClient, clock: Clock): Flavors {
     return answer;
   }
 
-  async function byId(id: string, signal: AbortSignal | undefined): Promise<{ id: string; name: string } | undefined> {
+  async function byId(id: string, signal: AbortSignal | undefined): Promise<Flavor | undefined> {
     const path = `/flavors/${encodeURIComponent(id)}`;
     try {
-      const body = objectOf(await client.get({ service: 'compute', path, operation: 'GET /flavors/{id}', signal }));
-      return read(body?.['flavor']);
+      const answer = await client.get({ service: 'compute', path, operation: 'GET /flavors/{id}', signal });
+      return read(answer.object('flavor'));
     } catch (error) {
       if (isCloudError(error) && (error.kind === 'NotFound' || error.kind === 'Forbidden')) return undefined;
       throw error;
     }
   }
 
-  async function byName(
-    name: string,
-    signal: AbortSignal | undefined,
-  ): Promise<{ id: string; name: string } | undefined> {
-    const request = {
-      service: 'compute',
-      path: '/flavors',
-      operation: 'GET /flavors',
-      query: [['limit', '1000']],
-      signal,
-    } as const;
-    const { items, failure } = await client.list(request, 'flavors');
-    const hits = items.map(read).filter((flavor) => flavor?.name === name);
-    if (hits.length === 0 && failure !== undefined) throw failure;
-    return hits[0];
+  async function byName(name: string, signal: AbortSignal | undefined): Promise<Flavor | undefined> {
+    const request = { service: 'compute', path: '/flavors', query: [['limit', '1000']], signal } as const;
+    return (await client.list(request, 'flavors')).map(read).find((flavor) => flavor.name === name);
   }
 
   return {
@@ -80,9 +65,11 @@ export function createFlavors(client: OpenStackClient, clock: Clock): Flavors {
   };
 }
 
-function read(json: unknown): { id: string; name: string } | undefined {
-  const flavor = objectOf(json);
-  const id = textOf(flavor?.['id']);
-  const name = textOf(flavor?.['name']);
-  return id === undefined || name === undefined ? undefined : { id, name };
+interface Flavor {
+  readonly id: string;
+  readonly name: string;
+}
+
+function read(flavor: AnswerFields): Flavor {
+  return { id: flavor.text('id'), name: flavor.text('name') };
 }

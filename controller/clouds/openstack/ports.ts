@@ -1,23 +1,11 @@
-import { chunks, inParallel } from '../parallel.ts';
-import type { Urgency } from '../urgency.ts';
+import type { AnswerFields } from '../answer-fields.ts';
 import type { ServerPorts } from './addresses.ts';
 import type { OpenStackClient, Query } from './client.ts';
-import { fieldsOf, objectOf, textOf } from './json.ts';
+import { textsIn } from './json.ts';
+import { listBy } from './list-by.ts';
 
-interface Port {
-  readonly id: string;
-  readonly deviceId: string;
-  readonly networkId: string;
-  readonly status: string;
-  readonly addresses: readonly string[];
-  readonly subportIds: readonly string[];
-}
-
-/** Ids in one query; more and a front end with 4 KiB for the request line refuses it. */
-const idsPerQuery = 50;
 /** Above so many servers all ports are paged through instead. */
 const listAbove = 100;
-const callsAtOnce = 4;
 const fields: Query = ['id', 'device_id', 'network_id', 'status', 'fixed_ips', 'trunk_details'].map((name) => [
   'fields',
   name,
@@ -34,99 +22,44 @@ export async function portsOf(
   serverIds: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<ReadonlyMap<string, ServerPorts>> {
-  const desired = new Set(serverIds);
+  const request = { service: 'network', path: '/ports', query: fields, signal } as const;
+  const everything = { ...request, query: [['limit', '1000'], ...fields], urgency: 'refresh' } as const;
   const ports =
     serverIds.length > listAbove
-      ? await listPorts(client, [['limit', '1000']], signal, 'refresh')
-      : await byIds(serverIds, 'device_id', (query) => listPorts(client, query, signal));
-  const own = ports.filter(({ deviceId }) => desired.has(deviceId));
-  const subportIds = [...new Set(own.flatMap((port) => port.subportIds))];
-  const subports = new Map(
-    (await byIds(subportIds, 'id', (query) => listPorts(client, query, signal))).map((port) => [port.id, port]),
-  );
-  const networkNames = await namesOf(
-    client,
-    [...new Set([...subports.values()].map(({ networkId }) => networkId))],
-    signal,
-  );
+      ? await client.list(everything, 'ports')
+      : await listBy(client, request, 'ports', ['device_id', serverIds]);
 
-  const result = new Map<string, { active: string[]; subports: { network: string; address: string }[] }>();
-  for (const id of serverIds) result.set(id, { active: [], subports: [] });
-  for (const port of own) {
-    const server = result.get(port.deviceId)!;
-    if (port.status === 'ACTIVE') server.active.push(...port.addresses);
-    for (const id of port.subportIds) {
-      const subport = subports.get(id);
-      const network = subport === undefined ? undefined : networkNames.get(subport.networkId);
-      if (subport === undefined || network === undefined) continue;
-      for (const address of subport.addresses) server.subports.push({ network, address });
+  const result = new Map(serverIds.map((id) => [id, { active: [] as string[], subports: [] as Subport[] }]));
+  const serverOf = (port: AnswerFields) => result.get(port.optionalText('device_id')?.toLowerCase() ?? '');
+  const subportIds = ports.filter(serverOf).flatMap(subportIdsOf);
+  const subports = await listBy(client, request, 'ports', ['id', subportIds]);
+  const networkIds = subports.map((port) => port.text('network_id'));
+  const named = { service: 'network', path: '/networks', query: idAndName, signal } as const;
+  const networks = await listBy(client, named, 'networks', ['id', networkIds]);
+  const nameOf = new Map(networks.map((one) => [one.text('id'), one.optionalText('name') ?? '']));
+
+  const subportsOf = new Map(subports.map((port) => [port.text('id'), port]));
+  for (const port of ports) {
+    const server = serverOf(port);
+    if (server === undefined) continue;
+    if (port.optionalText('status') === 'ACTIVE') server.active.push(...addressesIn(port));
+    for (const subport of subportIdsOf(port).flatMap((id) => subportsOf.get(id) ?? [])) {
+      const network = nameOf.get(subport.text('network_id'));
+      if (network === undefined) continue;
+      server.subports.push(...addressesIn(subport).map((address) => ({ network, address })));
     }
   }
   return result;
 }
 
-async function byIds<Item>(
-  ids: readonly string[],
-  name: string,
-  list: (query: Query) => Promise<readonly Item[]>,
-): Promise<readonly Item[]> {
-  const lists = await inParallel(callsAtOnce, chunks(ids, idsPerQuery), (some) =>
-    list(some.map((id) => [name, id] as const)),
-  );
-  return lists.flat();
-}
+type Subport = ServerPorts['subports'][number];
+const idAndName: Query = [
+  ['fields', 'id'],
+  ['fields', 'name'],
+];
+const addressesIn = (port: AnswerFields) => textsIn(port, 'fixed_ips', 'ip_address');
 
-async function listPorts(
-  client: OpenStackClient,
-  query: Query,
-  signal: AbortSignal | undefined,
-  urgency: Urgency = 'need',
-): Promise<readonly Port[]> {
-  const request = {
-    service: 'network',
-    path: '/ports',
-    operation: 'GET /ports',
-    query: [...query, ...fields],
-    urgency,
-    signal,
-  } as const;
-  const { items, failure } = await client.list(request, 'ports');
-  if (failure !== undefined) throw failure;
-  return items.flatMap(readPort);
-}
-
-async function namesOf(
-  client: OpenStackClient,
-  networkIds: readonly string[],
-  signal: AbortSignal | undefined,
-): Promise<ReadonlyMap<string, string>> {
-  const networks = await byIds(networkIds, 'id', async (ids) => {
-    const query: Query = [...ids, ['fields', 'id'], ['fields', 'name']];
-    const request = { service: 'network', path: '/networks', operation: 'GET /networks', query, signal } as const;
-    const { items, failure } = await client.list(request, 'networks');
-    if (failure !== undefined) throw failure;
-    return items;
-  });
-  return new Map(
-    networks.flatMap((network) => {
-      const id = textOf(objectOf(network)?.['id']);
-      return id === undefined ? [] : [[id, textOf(objectOf(network)?.['name']) ?? ''] as const];
-    }),
-  );
-}
-
-function readPort(json: unknown): Port[] {
-  const port = objectOf(json);
-  const id = textOf(port?.['id']);
-  if (port === undefined || id === undefined) return [];
-  return [
-    {
-      id,
-      deviceId: textOf(port['device_id'])?.toLowerCase() ?? '',
-      networkId: textOf(port['network_id']) ?? '',
-      status: textOf(port['status']) ?? '',
-      addresses: fieldsOf(port['fixed_ips'], 'ip_address'),
-      subportIds: fieldsOf(objectOf(port['trunk_details'])?.['sub_ports'], 'port_id'),
-    },
-  ];
+function subportIdsOf(port: AnswerFields): string[] {
+  const trunk = port.optionalObject('trunk_details');
+  return trunk === undefined ? [] : textsIn(trunk, 'sub_ports', 'port_id');
 }

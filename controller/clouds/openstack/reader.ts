@@ -1,4 +1,5 @@
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import type { AnswerFields } from '../answer-fields.ts';
 import type { Lookup } from '../cloud.ts';
 import type { InstanceReader, Listed, Named } from '../lookup-pass.ts';
 import { inParallel } from '../parallel.ts';
@@ -7,7 +8,6 @@ import { addressesOf, type ServerPorts } from './addresses.ts';
 import type { OpenStackClient, Query } from './client.ts';
 import type { NetworkingOptions } from './config.ts';
 import type { Flavors } from './flavors.ts';
-import { objectOf } from './json.ts';
 import { portsOf } from './ports.ts';
 import { isTerminal, labelValue, powerOf, readServer, type Server } from './server.ts';
 
@@ -30,8 +30,7 @@ const namesAtOnce = 5;
 type Seen = Exclude<Lookup, { readonly state: 'absent' }>;
 interface ServerList {
   readonly servers: ReadonlyMap<string, Server>;
-  /** Servers of the answer that lack a field, by id. */
-  readonly unreadable: ReadonlyMap<string, CloudError>;
+  /** It ended the list early. */
   readonly failure: CloudError | undefined;
 }
 
@@ -52,24 +51,19 @@ export function createReader({
 }: ReaderOptions): InstanceReader {
   let everything: Promise<ServerList> | undefined;
 
+  /** One that cannot be read is left out: the request by its id tells why. */
   async function listServers(query: Query, urgency: Urgency, signal: AbortSignal | undefined): Promise<ServerList> {
-    const request = {
-      service: 'compute',
-      path: '/servers/detail',
-      operation: 'GET /servers/detail',
-      query,
-      urgency,
-      signal,
-    } as const;
-    const { items, failure } = await client.list(request, 'servers');
     const servers = new Map<string, Server>();
-    const unreadable = new Map<string, CloudError>();
-    for (const item of items) {
-      const server = readServer(item);
-      if (!('lacks' in server)) servers.set(server.id, server);
-      else if (server.id !== undefined) unreadable.set(server.id, lacking(server.id, server.lacks, request.operation));
+    try {
+      const request = { service: 'compute', path: '/servers/detail', query, urgency, signal } as const;
+      for await (const page of client.pages(request, 'servers')) {
+        for (const server of page.flatMap(readable)) servers.set(server.id, server);
+      }
+    } catch (error) {
+      if (!isCloudError(error)) throw error;
+      return { servers, failure: error };
     }
-    return { servers, unreadable, failure };
+    return { servers, failure: undefined };
   }
 
   function allServers(signal: AbortSignal | undefined): Promise<ServerList> {
@@ -140,12 +134,10 @@ export function createReader({
   }
 
   async function getServer(id: string, signal: AbortSignal | undefined): Promise<Server | Lookup> {
-    const operation = 'GET /servers/{id}';
     try {
-      const body = objectOf(await client.get({ service: 'compute', path: `/servers/${id}`, operation, signal }));
-      const server = readServer(body?.['server']);
-      if ('lacks' in server) return { state: 'unknown', error: lacking(id, server.lacks, operation) };
-      if (server.id !== id) return { state: 'unknown', error: lacking(id, 'the id that was asked for', operation) };
+      const answer = (await client.get({ service: 'compute', path: `/servers/${id}`, signal })).object('server');
+      const server = readServer(answer);
+      if (server.id !== id) throw answer.wrong('id', 'the id that was asked for');
       return server;
     } catch (error) {
       if (isCloudError(error) && error.kind === 'NotFound') return { state: 'absent' };
@@ -155,12 +147,9 @@ export function createReader({
 
   return {
     async list(ids, signal) {
-      const { servers, unreadable, failure } = await allServers(signal);
-      const answers = new Map<string, Listed>();
-      for (const id of ids) {
-        const error = unreadable.get(id) ?? failure;
-        answers.set(id, error === undefined ? { state: 'missing' } : { state: 'unknown', error });
-      }
+      const { servers, failure } = await allServers(signal);
+      const rest: Listed = failure === undefined ? { state: 'missing' } : unknown(failure);
+      const answers = new Map<string, Listed>(ids.map((id) => [id, rest]));
       const desired = ids.flatMap((id) => servers.get(id) ?? []);
       for (const [id, lookup] of await complete(desired, 'list', signal)) answers.set(id, lookup);
       return answers;
@@ -185,8 +174,9 @@ export function createReader({
         // Nova's match is a regular expression of the database, in some without regard to case.
         const same = [...list.servers.values()].filter((server) => server.name === name && !isTerminal(server.status));
         if (list.failure !== undefined) answers.set(name, unknown(list.failure));
-        else if (same.length > 1) answers.set(name, several(name, same));
-        else if (same[0] === undefined) answers.set(name, noInstance(name));
+        else if (same.length > 1) answers.set(name, unknown(several(name, same)));
+        else if (same[0] === undefined)
+          answers.set(name, unknown(nameError('NotFound', `no server is called ${name}`)));
         else hits.set(name, same[0]);
       };
       if (names.length > namesAtOnce) {
@@ -214,19 +204,18 @@ function unknown(error: unknown): Lookup & { state: 'unknown' } {
   };
 }
 
-function lacking(id: string, field: string, operation: string): CloudError {
-  const message = `server ${id}: the answer lacks ${field}`;
-  return new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });
+function several(name: string, servers: readonly Server[]): CloudError {
+  return nameError('Conflict', `several servers are called ${name}: ${servers.map(({ id }) => id).join(', ')}`);
 }
 
-function several(name: string, servers: readonly Server[]): Named {
-  const message = `several servers are called ${name}: ${servers.map(({ id }) => id).join(', ')}`;
-  const operation = 'GET /servers/detail';
-  return { state: 'unknown', error: new CloudError({ kind: 'Conflict', cloud: 'openstack', operation, message }) };
+function nameError(kind: 'Conflict' | 'NotFound', message: string): CloudError {
+  return new CloudError({ kind, cloud: 'openstack', operation: 'GET /servers/detail', message });
 }
 
-function noInstance(name: string): Named {
-  const operation = 'GET /servers/detail';
-  const message = `no server is called ${name}`;
-  return { state: 'unknown', error: new CloudError({ kind: 'NotFound', cloud: 'openstack', operation, message }) };
+function readable(item: AnswerFields): Server[] {
+  try {
+    return [readServer(item)];
+  } catch {
+    return [];
+  }
 }

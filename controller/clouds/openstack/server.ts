@@ -1,5 +1,5 @@
 import type { PowerState } from '../../../common/instance.ts';
-import { type JsonObject, listOf, objectOf, textOf } from './json.ts';
+import type { AnswerFields } from '../answer-fields.ts';
 
 export interface ServerAddress {
   readonly address: string;
@@ -23,54 +23,38 @@ export interface Server {
   readonly smbiosUuid: string | undefined;
 }
 
-/** A server of Nova's answer; where it is not one, which field is missing, and whose it was if that can be read. */
-export function readServer(json: unknown): Server | { readonly id: string | undefined; readonly lacks: string } {
-  const server = objectOf(json);
-  const id = textOf(server?.['id'])?.toLowerCase();
-  const name = textOf(server?.['name']);
-  const status = textOf(server?.['status']);
-  if (server === undefined || id === undefined) return { id, lacks: 'id' };
-  if (status === undefined) return { id, lacks: 'status' };
-  if (name === undefined) return { id, lacks: 'name' };
-  const flavor = objectOf(server['flavor']);
+export function readServer(server: AnswerFields): Server {
+  const id = server.text('id').toLowerCase();
+  const flavor = server.optionalObject('flavor');
+  // Its flavour takes a whole machine of a class of hardware, and no virtual CPU.
+  const isBareMetal = flavor?.optionalObject('extra_specs')?.json()['resources:VCPU'] === '0';
   return {
     id,
-    name,
-    status,
-    taskState: textOf(server['OS-EXT-STS:task_state']),
-    zone: textOf(server['OS-EXT-AZ:availability_zone']),
-    hostId: textOf(server['hostId']),
-    accessIPv4: textOf(server['accessIPv4']),
-    accessIPv6: textOf(server['accessIPv6']),
-    metadata: textsOf(server['metadata']),
-    addresses: readAddresses(server['addresses']),
-    flavor: { id: textOf(flavor?.['id']), originalName: textOf(flavor?.['original_name']) },
-    smbiosUuid: isBareMetal(flavor) ? undefined : id,
+    name: server.text('name'),
+    status: server.text('status'),
+    taskState: server.optionalText('OS-EXT-STS:task_state'),
+    zone: server.optionalText('OS-EXT-AZ:availability_zone'),
+    hostId: server.optionalText('hostId'),
+    accessIPv4: server.optionalText('accessIPv4'),
+    accessIPv6: server.optionalText('accessIPv6'),
+    metadata: server.labels('metadata'),
+    addresses: readAddresses(server.optionalObject('addresses')),
+    flavor: { id: flavor?.optionalText('id'), originalName: flavor?.optionalText('original_name') },
+    smbiosUuid: isBareMetal ? undefined : id,
   };
 }
 
-/** The entries that are texts. */
-function textsOf(json: unknown): Record<string, string> {
-  const entries = Object.entries(objectOf(json) ?? {});
-  return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
-}
-
-/** Its flavour takes a whole machine of a class of hardware, and no virtual CPU. */
-function isBareMetal(flavor: JsonObject | undefined): boolean {
-  return textOf(objectOf(flavor?.['extra_specs'])?.['resources:VCPU']) === '0';
-}
-
-function readAddresses(json: unknown): ReadonlyMap<string, readonly ServerAddress[]> {
-  const addresses = new Map<string, readonly ServerAddress[]>();
-  for (const [network, list] of Object.entries(objectOf(json) ?? {})) {
-    const read = (listOf(list) ?? []).flatMap((item) => {
-      const address = textOf(objectOf(item)?.['addr']);
-      const kind = objectOf(item)?.['OS-EXT-IPS:type'] === 'floating' ? ('floating' as const) : ('fixed' as const);
-      return address === undefined ? [] : [{ address, kind }];
-    });
-    addresses.set(network, read);
-  }
-  return addresses;
+function readAddresses(networks: AnswerFields | undefined): ReadonlyMap<string, readonly ServerAddress[]> {
+  const names = Object.keys(networks?.json() ?? {});
+  return new Map(
+    names.map((name) => [
+      name,
+      networks!.objects(name).map((item) => ({
+        address: item.text('addr'),
+        kind: item.json()['OS-EXT-IPS:type'] === 'floating' ? 'floating' : 'fixed',
+      })),
+    ]),
+  );
 }
 
 /** The states in which Nova keeps a record of a server that is no more. */

@@ -1,6 +1,7 @@
 import { CloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
+import { type AnswerFields, answerFields } from '../answer-fields.ts';
+import { timeIn } from '../answer-values.ts';
 
 export type ServiceType = 'compute' | 'network' | 'load-balancer' | 'block-storage';
 
@@ -27,49 +28,41 @@ export interface Session {
   readonly projectId: string | undefined;
   readonly projectName: string | undefined;
   readonly endpoints: readonly Endpoint[];
-  /** On the monotonic clock: when to ask for the next token. */
-  readonly renewAt: number;
-  /** On the monotonic clock. */
-  readonly expiresAt: number;
+  readonly lifeMs: number;
 }
 
 /**
- * Reads Keystone's answer. The token's life is `expires_at` minus `issued_at`, counted on the monotonic clock, so a
- * wrong wall clock on either side renews neither too late nor endlessly.
+ * Reads Keystone's answer. The token's life is `expires_at` minus `issued_at`, so a wrong wall clock on either side
+ * renews neither too late nor endlessly.
  *
  * @throws CloudError `Invalid`, naming the field
  */
 export function readSession(token: string | null, body: unknown, clock: Clock, operation: string): Session {
-  const bad = (field: string) =>
-    new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message: `the answer has no usable ${field}` });
-  if (!token) throw bad('X-Subject-Token');
-  const answer = objectOf(objectOf(body)?.['token']);
-  if (answer === undefined) throw bad('token');
-  const expiresAt = Date.parse(String(answer['expires_at']));
-  if (Number.isNaN(expiresAt)) throw bad('token.expires_at');
-  const issuedAt = Date.parse(String(answer['issued_at']));
-  const lifeMs = expiresAt - (Number.isNaN(issuedAt) ? clock.now() : issuedAt);
-  const project = objectOf(answer['project']);
+  const place = { cloud: 'openstack', operation, secret: true };
+  const answer = answerFields(body, place).object('token');
+  if (!token) throw answer.wrong('X-Subject-Token', 'a header with the token');
+  const expiresAt = timeIn(answer, 'expires_at');
+  if (expiresAt === undefined) throw answer.wrong('expires_at', 'a time');
+  const project = answer.optionalObject('project');
   return {
     token,
-    projectId: textOf(project?.['id']),
-    projectName: textOf(project?.['name']),
-    endpoints: objectsOf(answer['catalog']).flatMap(endpointsOf),
-    renewAt: clock.monotonic() + Math.max(lifeMs / 2, lifeMs - 120_000),
-    expiresAt: clock.monotonic() + lifeMs,
+    projectId: project?.optionalText('id'),
+    projectName: project?.optionalText('name'),
+    endpoints: answer.optionalObjects('catalog').flatMap(endpointsOf),
+    lifeMs: expiresAt - (timeIn(answer, 'issued_at') ?? clock.now()),
   };
 }
 
-function endpointsOf(entry: JsonObject): Endpoint[] {
-  const service = textOf(entry['type']);
+function endpointsOf(entry: AnswerFields): Endpoint[] {
+  const service = entry.optionalText('type');
   if (service === undefined) return [];
-  return objectsOf(entry['endpoints']).flatMap((endpoint) => {
-    const url = textOf(endpoint['url']);
+  return entry.optionalObjects('endpoints').flatMap((endpoint) => {
+    const url = endpoint.optionalText('url');
     const parsed = url === undefined ? null : URL.parse(url);
     // One with a name and password in it cannot be asked, and would show them in errors.
     if (url === undefined || parsed === null || parsed.username || parsed.password) return [];
-    const region = textOf(endpoint['region_id']) ?? textOf(endpoint['region']) ?? '';
-    return [{ service, interface: textOf(endpoint['interface']) ?? '', region, url }];
+    const region = endpoint.optionalText('region_id') ?? endpoint.optionalText('region') ?? '';
+    return [{ service, interface: endpoint.optionalText('interface') ?? '', region, url }];
   });
 }
 

@@ -2,21 +2,21 @@ import { CloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import type { HttpAnswer, HttpRequest } from '../../../common/process/http.ts';
 import { unlessAborted } from '../../../common/process/until.ts';
+import { parseAnswer } from '../answer-fields.ts';
+import { createExpiringCredential, type Expiring } from '../expiring-credential.ts';
 import { authRequest, type Credential } from './credential.ts';
-import { errorOf, faultOf, jsonOf } from './fault.ts';
+import { errorOf, faultOf } from './fault.ts';
 import { readSession, type Session } from './session.ts';
 
 /** Keystone may lock an account after a few refusals. */
 const refusalHoldsMs = 10_000;
-const renewalRetryMs = 10_000;
 
 /** The token of one credential: asked for once, however many requests wait for it, and renewed before its end. */
 export interface Tokens {
-  session(): Promise<Session>;
-  /** The same; the wait ends with the request's signal. */
-  sessionFor(request: Waiting): Promise<Session>;
-  /** After a service has refused this token. */
-  drop(token: string): void;
+  /** The wait for a token ends with the signal. */
+  session(signal?: AbortSignal): Promise<Session>;
+  /** After a service has refused a token. */
+  forget(): void;
   /** Id of the project that the tokens are of. From then on a token of another project is refused. */
   project(signal?: AbortSignal): Promise<string>;
 }
@@ -28,11 +28,7 @@ export interface TokensOptions {
   readonly authUrl: string;
 }
 
-/** A request that waits for a token. */
-interface Waiting {
-  readonly operation: string;
-  readonly signal?: AbortSignal | undefined;
-}
+const operation = 'POST /auth/tokens';
 
 export function createTokens(
   { clock, credential, authUrl }: TokensOptions,
@@ -41,13 +37,12 @@ export function createTokens(
     request: Omit<HttpRequest, 'timeoutMs' | 'signal'>,
   ) => Promise<HttpAnswer>,
 ): Tokens {
-  let current: Session | undefined;
-  let asking: Promise<Session> | undefined;
   let refused: { readonly until: number; readonly error: CloudError } | undefined;
   let project: string | undefined;
 
-  async function authenticate(): Promise<Session> {
-    const operation = 'POST /auth/tokens';
+  const held = createExpiringCredential(authenticate, clock);
+
+  async function authenticate(): Promise<Expiring<Session>> {
     if (refused !== undefined && clock.monotonic() < refused.until) throw refused.error;
     const answer = await exchange(
       { service: 'identity', operation, urgency: 'change' },
@@ -66,7 +61,8 @@ export function createTokens(
       refused = { until: clock.monotonic() + refusalHoldsMs, error: error.with({ kind: 'Unauthorized' }) };
       throw refused.error;
     }
-    const fresh = readSession(answer.header('x-subject-token'), jsonOf(answer, operation), clock, operation);
+    const body = parseAnswer(answer.text, { cloud: 'openstack', operation });
+    const fresh = readSession(answer.header('x-subject-token'), body, clock, operation);
     const desired = 'destination' in credential ? credential.destination : undefined;
     const [named, told] =
       desired && 'id' in desired ? [desired.id, fresh.projectId] : [desired?.name, fresh.projectName];
@@ -80,40 +76,19 @@ export function createTokens(
         'new one';
       throw new CloudError({ kind: 'Unauthorized', cloud: 'openstack', operation, message });
     }
-    return fresh;
+    return { value: fresh, lifeMs: fresh.lifeMs };
   }
 
-  /** All that need a token wait for the one request under way. */
-  function session(): Promise<Session> {
-    if (current !== undefined && clock.monotonic() < current.renewAt) return Promise.resolve(current);
-    asking ??= authenticate()
-      .catch((error: unknown) => {
-        // While Keystone is away the old token serves to its end.
-        if (current === undefined || clock.monotonic() >= current.expiresAt) throw error;
-        return { ...current, renewAt: clock.monotonic() + renewalRetryMs };
-      })
-      .then((fresh) => {
-        current = fresh;
-        return fresh;
-      })
-      .finally(() => {
-        asking = undefined;
-      });
-    return asking;
+  function session(signal?: AbortSignal): Promise<Session> {
+    const failure = { kind: 'Unavailable', cloud: 'openstack', operation, message: 'given up' } as const;
+    return unlessAborted(held.get(), signal, () => new CloudError(failure));
   }
-
-  const sessionFor: Tokens['sessionFor'] = (request) => orAborted(session(), request);
 
   return {
     session,
-    sessionFor,
-    drop(token) {
-      // Another request may have renewed it meanwhile.
-      if (current?.token === token) current = undefined;
-    },
+    forget: held.forget,
     async project(signal) {
-      const operation = 'POST /auth/tokens';
-      const { projectId } = await sessionFor({ operation, signal });
+      const { projectId } = await session(signal);
       if (projectId === undefined) {
         const message = 'the token is of no project; expected a credential scoped to a project';
         throw new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });
@@ -122,10 +97,4 @@ export function createTokens(
       return projectId;
     },
   };
-}
-
-/** A wait for a token that others wait for too, given up alone. */
-async function orAborted<Value>(promise: Promise<Value>, { signal, operation }: Waiting): Promise<Value> {
-  const failure = { kind: 'Unavailable', cloud: 'openstack', operation, message: 'given up' } as const;
-  return unlessAborted(promise, signal, () => new CloudError(failure));
 }

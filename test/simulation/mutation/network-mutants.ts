@@ -182,8 +182,8 @@ export const networkMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/clouds/openstack/network/floating-ip-kind.ts',
-        "if (textOf(now?.['port_id']) === undefined) return true;",
-        "if (textOf(now?.['port_id']) === undefined) return false;",
+        "if (now?.optionalText('port_id') === undefined) return true;",
+        "if (now?.optionalText('port_id') === undefined) return false;",
       ],
     ],
   },

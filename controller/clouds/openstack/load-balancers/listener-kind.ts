@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Comparison, Found, Kind, PointsAt } from '../../../engine/resource.ts';
+import type { AnswerFields } from '../../answer-fields.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import { differences } from './differences.ts';
 import { type Listener, readListener } from './octavia-answer.ts';
@@ -15,11 +16,9 @@ type ListenerChange = Partial<Omit<ListenerSpec, 'name' | 'protocol' | 'port'>>;
 export function createListenerKind(calls: OctaviaCalls, config: LoadBalancerConfig): Kind<ListenerSpec, Listener> {
   const changing = (id: string) => working('change', { id, provider: config.provider });
   /** As an answer shows it, which names its load balancer and may not name its pool. */
-  const shown = (found: Found<Listener>, answer: unknown): Found<Listener> => {
-    const { key, refs, slots, owner } = found;
-    const body = { ...readListener(answer, 'PUT /lbaas/listeners/{id}'), loadBalancerId: found.within ?? '' };
-    const { refs: now } = foundListener(body, { owner, isClassic: true });
-    return { ...found, key: key!, slots: slots!, refs: now ?? refs!, body };
+  const shown = (found: Found<Listener>, answer: AnswerFields): Found<Listener> => {
+    const body = { ...readListener(answer.object('listener')), loadBalancerId: found.within ?? '' };
+    return foundListener(body, { owner: found.owner, isClassic: true });
   };
   return {
     kind: octaviaKinds.listener,
@@ -29,7 +28,7 @@ export function createListenerKind(calls: OctaviaCalls, config: LoadBalancerConf
     async create({ spec }, _, io) {
       const place = { loadbalancer_id: io.within, default_pool_id: io.idOf(spec.pool) };
       const answer = await calls.send('POST', 'listeners', io, { listener: { ...listenerBody(spec), ...place } });
-      const body = { ...readListener(answer, 'POST /lbaas/listeners'), loadBalancerId: io.within ?? '' };
+      const body = { ...readListener(answer.object('listener')), loadBalancerId: io.within ?? '' };
       return {
         id: body.id,
         found: [foundListener(body, { owner: io.owner, isClassic: false })],

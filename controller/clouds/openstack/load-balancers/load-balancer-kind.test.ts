@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CloudError } from '../../../../common/cloud-error.ts';
 import type { Found, WriteIo } from '../../../engine/resource.ts';
+import { answerFields } from '../../answer-fields.ts';
 import { parseGcfg } from '../../gcfg.ts';
 import { loadBalancerConfigOf } from '../load-balancer-config.ts';
 import { createLoadBalancerKinds } from './load-balancer-kind.ts';
@@ -19,7 +20,9 @@ const io: WriteIo = {
 const spec = {} as LoadBalancerSpec;
 
 function inError(id: string, provider: string): Found<LoadBalancer> {
-  const [found] = foundLoadBalancer(readLoadBalancer({ id, provider, provisioning_status: 'ERROR' }, 'GET'));
+  const place = { cloud: 'openstack', operation: 'GET /lbaas/loadbalancers' };
+  const answer = answerFields({ id, provider, provisioning_status: 'ERROR' }, place);
+  const [found] = foundLoadBalancer(readLoadBalancer(answer));
   return found as Found<LoadBalancer>;
 }
 

@@ -1,8 +1,8 @@
 import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import type { Answer, Change, Comparison, Found, Kind, Owner, ReadIo, WriteIo } from '../../../engine/resource.ts';
+import type { AnswerFields } from '../../answer-fields.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import { faultOf } from '../fault.ts';
-import { objectOf, objectsOf } from '../json.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import { classicPrefix } from './names.ts';
 import { type LoadBalancer, type Member, readListener, readLoadBalancer, readPool } from './octavia-answer.ts';
@@ -35,9 +35,11 @@ export function createLoadBalancerKinds({
     !['all', `provider ${provider}`, id].some((one) => noFailover.has(one));
 
   async function setTags(found: Found<LoadBalancer>, tags: readonly string[], io: WriteIo): Promise<Answer> {
-    const operation = 'PUT /lbaas/loadbalancers/{id}';
     const answer = await calls.send('PUT', `loadbalancers/${found.id}`, io, { loadbalancer: { tags } });
-    return { found: foundLoadBalancer(readLoadBalancer(answer, operation)), ...working('change', found.body) };
+    return {
+      found: foundLoadBalancer(readLoadBalancer(answer.object('loadbalancer'))),
+      ...working('change', found.body),
+    };
   }
 
   async function failOver(found: Found<LoadBalancer>, io: WriteIo): Promise<Answer> {
@@ -89,7 +91,6 @@ export function createLoadBalancerKinds({
     async create({ spec }, inside, io) {
       const isPlaced = spec.vipPortId !== undefined || Object.keys(spec.placement).length > 0;
       const vipSubnetId = isPlaced ? spec.placement.subnetId : await subnetOf(spec.near, io);
-      const operation = 'POST /lbaas/loadbalancers';
       const pools = new Map(
         inside.flatMap((one) => (one.kind === octaviaKinds.pool ? [[`${one.kind}/${one.key}`, one]] : [])),
       );
@@ -101,12 +102,8 @@ export function createLoadBalancerKinds({
       const tags = [...ownerTagsOf(io.owner), ...tagsFor({ ...spec, vip: false }, [])];
       const body = loadBalancerBody(spec, ports, { owner: io.owner, tags, vipSubnetId });
       const answer = await calls.send('POST', 'loadbalancers', io, { loadbalancer: body });
-      const made = readCreated(
-        answer,
-        operation,
-        ports.map(({ pool }) => pool),
-        io.owner,
-      );
+      const specs = ports.map(({ pool }) => pool);
+      const made = readCreated(answer.object('loadbalancer'), specs, io.owner);
       for (const { id, members = [] } of made.pools ?? []) sent(id, members);
       return { id: made.loadBalancer.id, found: foundAll(made), ...working('create', made.loadBalancer) };
     },
@@ -188,17 +185,16 @@ function tagChange(before: readonly string[], after: readonly string[]): string 
 }
 
 /** The answer to a create has all that was made with it, but for what holds what and, with most releases, monitors. */
-function readCreated(answer: unknown, operation: string, specs: readonly PoolSpec[], owner: Owner): Whole {
-  const loadBalancer = readLoadBalancer(answer, operation);
-  const json = objectOf(objectOf(answer)?.['loadbalancer']) ?? {};
+function readCreated(answer: AnswerFields, specs: readonly PoolSpec[], owner: Owner): Whole {
+  const loadBalancer = readLoadBalancer(answer);
   const loadBalancerId = loadBalancer.id;
   return {
     loadBalancer,
-    listeners: objectsOf(json['listeners']).map((one) => ({ ...readListener(one, operation), loadBalancerId })),
-    pools: objectsOf(json['pools']).map((one) => {
-      const pool = readPool(one, operation);
+    listeners: answer.optionalObjects('listeners').map((one) => ({ ...readListener(one), loadBalancerId })),
+    pools: answer.optionalObjects('pools').map((one) => {
+      const pool = readPool(one);
       const spec = specs.find(({ name }) => name === pool.name);
-      const id = String(objectOf(one['healthmonitor'])?.['id'] ?? '');
+      const id = one.optionalObject('healthmonitor')?.optionalText('id') ?? '';
       const monitor = isMonitor(spec?.monitor)
         ? { ...spec.monitor, id, status: '', tags: ownerTagsOf(owner) }
         : undefined;

@@ -1,5 +1,5 @@
-import { CloudError } from '../../../../common/cloud-error.ts';
-import { fieldsOf, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../json.ts';
+import type { AnswerFields } from '../../answer-fields.ts';
+import { optionalTexts, textsIn } from '../json.ts';
 import { octaviaTags, tagValue } from './tags.ts';
 
 /** Octavia's `provisioning_status`: `ACTIVE`, `PENDING_*`, `ERROR`, `DELETED`. */
@@ -92,38 +92,36 @@ export interface LoadBalancer {
   readonly poolIds: readonly string[];
 }
 
-export function readLoadBalancer(json: unknown, operation: string): LoadBalancer {
-  const item = required(json, operation, 'loadbalancer');
-  const created = Date.parse(`${String(item['created_at'])}Z`);
+export function readLoadBalancer(item: AnswerFields): LoadBalancer {
+  const created = Date.parse(`${item.optionalText('created_at')}Z`);
   return {
-    ...shared(item, operation),
-    vipAddress: textOf(item['vip_address']) ?? '',
-    vipPortId: textOf(item['vip_port_id']) ?? '',
-    vipSubnetId: textOf(item['vip_subnet_id']) ?? '',
-    provider: textOf(item['provider']) ?? '',
+    ...shared(item),
+    vipAddress: item.optionalText('vip_address') ?? '',
+    vipPortId: item.optionalText('vip_port_id') ?? '',
+    vipSubnetId: item.optionalText('vip_subnet_id') ?? '',
+    provider: item.optionalText('provider') ?? '',
     createdAtMs: Number.isNaN(created) ? undefined : created,
-    listenerIds: fieldsOf(item['listeners'], 'id'),
-    poolIds: fieldsOf(item['pools'], 'id'),
+    listenerIds: textsIn(item, 'listeners', 'id'),
+    poolIds: textsIn(item, 'pools', 'id'),
   };
 }
 
-export function readListener(json: unknown, operation: string): Listener {
-  const item = required(json, operation, 'listener');
-  const cidrs = textsOf(item['allowed_cidrs']);
+export function readListener(item: AnswerFields): Listener {
+  const cidrs = optionalTexts(item, 'allowed_cidrs');
   return {
-    ...shared(item, operation),
-    loadBalancerId: fieldsOf(item['loadbalancers'], 'id')[0] ?? '',
-    protocol: textOf(item['protocol']) ?? '',
-    port: numberOf(item['protocol_port']) ?? 0,
-    connectionLimit: numberOf(item['connection_limit']) ?? -1,
-    tlsRef: textOf(item['default_tls_container_ref']),
-    poolId: textOf(item['default_pool_id']),
-    forwardedFor: String(objectOf(item['insert_headers'])?.['X-Forwarded-For']) === 'true',
+    ...shared(item),
+    loadBalancerId: textsIn(item, 'loadbalancers', 'id')[0] ?? '',
+    protocol: item.text('protocol'),
+    port: item.number('protocol_port'),
+    connectionLimit: item.optionalNumber('connection_limit') ?? -1,
+    tlsRef: item.optionalText('default_tls_container_ref'),
+    poolId: item.optionalText('default_pool_id'),
+    forwardedFor: String(item.optionalObject('insert_headers')?.json()['X-Forwarded-For']) === 'true',
     timeouts: {
-      clientData: numberOf(item['timeout_client_data']) ?? 0,
-      memberConnect: numberOf(item['timeout_member_connect']) ?? 0,
-      memberData: numberOf(item['timeout_member_data']) ?? 0,
-      tcpInspect: numberOf(item['timeout_tcp_inspect']) ?? 0,
+      clientData: item.optionalNumber('timeout_client_data') ?? 0,
+      memberConnect: item.optionalNumber('timeout_member_connect') ?? 0,
+      memberData: item.optionalNumber('timeout_member_data') ?? 0,
+      tcpInspect: item.optionalNumber('timeout_tcp_inspect') ?? 0,
     },
     allowedCidrs: cidrs.some(isEverybody) ? [] : cidrs,
   };
@@ -133,75 +131,62 @@ export function isEverybody(cidr: string): boolean {
   return cidr === '0.0.0.0/0' || cidr === '::/0';
 }
 
-export function readPool(json: unknown, operation: string): Pool {
-  const item = required(json, operation, 'pool');
-  const persistence = objectOf(item['session_persistence']);
-  const type = textOf(persistence?.['type']);
+export function readPool(item: AnswerFields): Pool {
+  const persistence = item.optionalObject('session_persistence');
+  const type = persistence?.optionalText('type');
+  const timeout = persistence?.optionalNumber('persistence_timeout');
   return {
-    ...shared(item, operation),
-    loadBalancerId: fieldsOf(item['loadbalancers'], 'id')[0] ?? '',
-    protocol: textOf(item['protocol']) ?? '',
-    algorithm: textOf(item['lb_algorithm']) ?? '',
-    persistence: type === undefined ? undefined : { type, timeout: numberOf(persistence?.['persistence_timeout']) },
-    listenerIds: fieldsOf(item['listeners'], 'id'),
-    monitorId: textOf(item['healthmonitor_id']),
+    ...shared(item),
+    loadBalancerId: textsIn(item, 'loadbalancers', 'id')[0] ?? '',
+    protocol: item.text('protocol'),
+    algorithm: item.optionalText('lb_algorithm') ?? '',
+    persistence: type === undefined ? undefined : { type, timeout },
+    listenerIds: textsIn(item, 'listeners', 'id'),
+    monitorId: item.optionalText('healthmonitor_id'),
     monitor: undefined,
-    memberIds: fieldsOf(item['members'], 'id'),
+    memberIds: textsIn(item, 'members', 'id'),
     members: undefined,
-    version: textOf(item['updated_at']) ?? textOf(item['created_at']) ?? '',
+    version: item.optionalText('updated_at') ?? item.optionalText('created_at') ?? '',
   };
 }
 
-export function readMonitor(json: unknown, operation: string): Monitor {
-  const item = required(json, operation, 'healthmonitor');
-  const { id, status, tags } = shared(item, operation);
+export function readMonitor(item: AnswerFields): Monitor {
+  const { id, status, tags } = shared(item);
   return {
     id,
     status,
     tags,
-    type: textOf(item['type']) ?? '',
-    path: textOf(item['url_path']),
-    delay: numberOf(item['delay']) ?? 0,
-    timeout: numberOf(item['timeout']) ?? 0,
-    maxRetries: numberOf(item['max_retries']) ?? 0,
-    maxRetriesDown: numberOf(item['max_retries_down']) ?? 3,
+    type: item.text('type'),
+    path: item.optionalText('url_path'),
+    delay: item.number('delay'),
+    timeout: item.number('timeout'),
+    maxRetries: item.number('max_retries'),
+    maxRetriesDown: item.optionalNumber('max_retries_down') ?? 3,
   };
 }
 
 /** By Octavia's `operating_status`; others say nothing. */
 const healthOf: Readonly<Record<string, boolean>> = { ONLINE: true, ERROR: false };
 
-export function readMember(json: unknown, operation: string): Member {
-  const item = required(json, operation, 'member');
-  const { id, status, tags } = shared(item, operation);
+export function readMember(item: AnswerFields): Member {
+  const { id, status, tags } = shared(item);
   return {
     id,
     status,
-    address: textOf(item['address']) ?? '',
-    port: numberOf(item['protocol_port']) ?? 0,
-    weight: numberOf(item['weight']) ?? 1,
-    monitorPort: numberOf(item['monitor_port']),
-    healthy: healthOf[String(item['operating_status'])],
+    address: item.text('address'),
+    port: item.number('protocol_port'),
+    weight: item.optionalNumber('weight') ?? 1,
+    monitorPort: item.optionalNumber('monitor_port'),
+    healthy: healthOf[item.optionalText('operating_status') ?? ''],
     providerID: tagValue(tags, octaviaTags.providerId),
   };
 }
 
-function shared(item: JsonObject, operation: string) {
-  const id = textOf(item['id']);
-  if (id === undefined) throw broken(operation, 'id');
-  const status = textOf(item['provisioning_status']) ?? '';
-  return { id, name: textOf(item['name']) ?? '', status, tags: textsOf(item['tags']) };
-}
-
-/** The object under its name, or the object itself where a list has it. */
-function required(json: unknown, operation: string, name: string): JsonObject {
-  const outer = objectOf(json);
-  const item = objectOf(outer?.[name]) ?? outer;
-  if (item === undefined) throw broken(operation, name);
-  return item;
-}
-
-function broken(operation: string, field: string): CloudError {
-  const message = `the answer has no usable ${field}`;
-  return new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });
+function shared(item: AnswerFields) {
+  return {
+    id: item.text('id'),
+    name: item.optionalText('name') ?? '',
+    status: item.optionalText('provisioning_status') ?? '',
+    tags: optionalTexts(item, 'tags'),
+  };
 }

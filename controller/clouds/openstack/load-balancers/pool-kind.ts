@@ -1,4 +1,5 @@
 import type { Answer, Change, Found, Kind, WriteIo } from '../../../engine/resource.ts';
+import type { AnswerFields } from '../../answer-fields.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import { type Member, type Pool, readMember, readMonitor, readPool } from './octavia-answer.ts';
 import { memberBody, monitorBody, poolBody, timesBody } from './octavia-bodies.ts';
@@ -16,7 +17,7 @@ export function createPoolKind(
   sent: (pool: string, members: readonly Member[]) => void,
 ): Kind<PoolSpec, Pool> {
   const changing = (id: string) => working('change', { id, provider: config.provider });
-  const readPoolAnswer = (answer: unknown) => readPool(answer, 'PUT /lbaas/pools/{id}');
+  const readPoolAnswer = (answer: AnswerFields) => readPool(answer.object('pool'));
 
   /** Sends it; answers what the pool is from then on. */
   async function send({ id, body, within }: Found<Pool>, change: PoolChange, io: WriteIo): Promise<Pool> {
@@ -34,7 +35,7 @@ export function createPoolKind(
         return { ...body, members: shownMembers(change.members, members) };
       case 'add member': {
         const answer = await calls.send('POST', `pools/${id}/members`, io, { member: wire(change.member) });
-        return { ...body, members: [...members, readMember(answer, 'POST /lbaas/pools/{id}/members')] };
+        return { ...body, members: [...members, readMember(answer.object('member'))] };
       }
       case 'set member': {
         const { weight, monitor_port = null, name, tags } = wire(change.member);
@@ -49,13 +50,13 @@ export function createPoolKind(
       case 'add monitor': {
         const healthmonitor = { ...monitorBody(change.monitor, io.owner), pool_id: id };
         const answer = await calls.send('POST', 'healthmonitors', io, { healthmonitor });
-        const made = readMonitor(answer, 'POST /lbaas/healthmonitors');
+        const made = readMonitor(answer.object('healthmonitor'));
         return { ...body, monitor: made, monitorId: made.id };
       }
       case 'set monitor': {
         const path = `healthmonitors/${body.monitorId}`;
         const answer = await calls.send('PUT', path, io, { healthmonitor: timesBody(change.monitor) });
-        return { ...body, monitor: readMonitor(answer, 'PUT /lbaas/healthmonitors/{id}') };
+        return { ...body, monitor: readMonitor(answer.object('healthmonitor')) };
       }
       case 'remove monitor':
         await calls.send('DELETE', `healthmonitors/${body.monitorId}`, io);
@@ -91,7 +92,7 @@ export function createPoolKind(
       const answer = await calls.send('POST', 'pools', io, {
         pool: { ...poolBody(spec), loadbalancer_id: io.within },
       });
-      const body = { ...readPool(answer, 'POST /lbaas/pools'), members: [], loadBalancerId: io.within ?? '' };
+      const body = { ...readPoolAnswer(answer), members: [], loadBalancerId: io.within ?? '' };
       return { id: body.id, found: [foundPool(body, { owner: io.owner, isClassic: false })], ...changing(io.within!) };
     },
     async update(found, { body }: Change, io): Promise<Answer> {

@@ -1,9 +1,10 @@
 import { isCloudError } from '../../../../common/cloud-error.ts';
 import type { Comparison, Found, Kind, ReadIo, ResourceName, WriteIo } from '../../../engine/resource.ts';
+import type { AnswerFields } from '../../answer-fields.ts';
 import { sameAddress } from '../../ip-address.ts';
 import type { Owner } from '../../load-balancers.ts';
 import { faultOf } from '../fault.ts';
-import { type JsonObject, textOf } from '../json.ts';
+import type { JsonObject } from '../json.ts';
 import {
   createdOn,
   floatingIpDescription,
@@ -59,17 +60,17 @@ export function floatingIpKind(neutron: Neutron, vipPorts: VipPorts): Kind<Float
   /** Whether its port went with the load balancer, or is the one that it was created on and nothing uses any more. */
   async function isLeft({ id, portId, description }: FloatingIp, io: ReadIo): Promise<boolean> {
     const [now] = await neutron.list('floatingips', [['id', id]], ['port_id'], io);
-    if (textOf(now?.['port_id']) === undefined) return true;
+    if (now?.optionalText('port_id') === undefined) return true;
     if (portId === undefined || createdOn(description) !== portId) return false;
     const [port] = await neutron.list('ports', [['id', portId]], ['device_owner'], io);
-    const isFree = port !== undefined && unused.has(textOf(port['device_owner']) ?? '');
+    const isFree = port !== undefined && unused.has(port.optionalText('device_owner') ?? '');
     return isFree && !(await vipPorts(io)).includes(portId);
   }
 
   async function create(
     { pools, address, port, givenPort, owner, service, keep }: FloatingIpSpec,
     io: WriteIo,
-  ): Promise<readonly JsonObject[]> {
+  ): Promise<readonly AnswerFields[]> {
     const portId = port && io.idOf(port);
     const ref = { owner, service, port: portId === givenPort ? portId : undefined };
     for (const [at, { networkId, subnetId }] of pools.entries()) {

@@ -1,10 +1,10 @@
 import type { Found } from '../../../engine/resource.ts';
+import type { AnswerFields } from '../../answer-fields.ts';
 import type { ShownLoadBalancer } from '../../load-balancer-driver.ts';
-import { type JsonObject, numberOf, textOf, textsOf } from '../json.ts';
+import { optionalTexts } from '../json.ts';
 import { floatingIpDescription, markIn } from '../load-balancers/names.ts';
 import { consentOf } from '../load-balancers/tags.ts';
 import { networkKinds } from './network-kinds.ts';
-import { idOf } from './neutron.ts';
 
 export interface FloatingIp {
   readonly id: string;
@@ -29,15 +29,15 @@ export const floatingIpFields = [
   'revision_number',
 ] as const;
 
-export function readFloatingIp(item: JsonObject): FloatingIp {
+export function readFloatingIp(item: AnswerFields): FloatingIp {
   return {
-    id: idOf(item, 'GET /floatingips'),
-    address: textOf(item['floating_ip_address']) ?? '',
-    networkId: textOf(item['floating_network_id']) ?? '',
-    portId: textOf(item['port_id']),
-    description: textOf(item['description']) ?? '',
-    tags: textsOf(item['tags']),
-    revision: numberOf(item['revision_number']),
+    id: item.text('id'),
+    address: item.text('floating_ip_address'),
+    networkId: item.text('floating_network_id'),
+    portId: item.optionalText('port_id'),
+    description: item.optionalText('description') ?? '',
+    tags: optionalTexts(item, 'tags'),
+    revision: item.optionalNumber('revision_number'),
     isElsewhere: false,
   };
 }

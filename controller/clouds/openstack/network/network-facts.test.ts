@@ -14,10 +14,10 @@ const subnet = (id: string, networkId: string, more: Partial<Subnet> = {}): Subn
 });
 const facts: NetworkFacts = {
   external: [
-    { id: 'empty', name: 'empty', subnetIds: [] },
-    { id: 'six', name: 'six', subnetIds: ['s6'] },
-    { id: 'public', name: 'public', subnetIds: ['blue-1', 'blue-2', 'red'] },
-    { id: 'hidden', name: 'hidden', subnetIds: ['h1'] },
+    { id: 'empty', subnetIds: [] },
+    { id: 'six', subnetIds: ['s6'] },
+    { id: 'public', subnetIds: ['blue-1', 'blue-2', 'red'] },
+    { id: 'hidden', subnetIds: ['h1'] },
   ],
   subnets: [
     subnet('s6', 'six', { version: 6, cidr: 'fd00::/64' }),

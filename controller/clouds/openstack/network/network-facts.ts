@@ -1,7 +1,8 @@
 import { isCloudError } from '../../../../common/cloud-error.ts';
 import type { Clock } from '../../../../common/process/clock.ts';
 import type { ReadIo } from '../../../engine/resource.ts';
-import { type JsonObject, textOf, textsOf } from '../json.ts';
+import type { AnswerFields } from '../../answer-fields.ts';
+import { optionalTexts } from '../json.ts';
 import type { Placement } from '../load-balancer-config.ts';
 import type { Neutron } from './neutron.ts';
 import { nameMatcher, tagMatcher } from './subnet-filters.ts';
@@ -17,7 +18,7 @@ export interface Subnet {
 
 /** What there is of networks, as far as load balancers go; the same for all Services. */
 export interface NetworkFacts {
-  readonly external: readonly { readonly id: string; readonly name: string; readonly subnetIds: readonly string[] }[];
+  readonly external: readonly { readonly id: string; readonly subnetIds: readonly string[] }[];
   /** Those that the project may see. The subnets of an external network often are none of them. */
   readonly subnets: readonly Subnet[];
 }
@@ -36,8 +37,8 @@ export function createNetworkFacts(neutron: Neutron, clock: Clock): NetworkFacts
   let atMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
 
-  async function external(io: ReadIo): Promise<readonly JsonObject[]> {
-    const fields = ['id', 'name', 'subnets', 'is_default', 'router:external'];
+  async function external(io: ReadIo): Promise<readonly AnswerFields[]> {
+    const fields = ['id', 'subnets', 'is_default', 'router:external'];
     try {
       return await neutron.list('networks', [['router:external', 'true']], fields, io);
     } catch (error) {
@@ -51,19 +52,19 @@ export function createNetworkFacts(neutron: Neutron, clock: Clock): NetworkFacts
     const startedAtMs = clock.monotonic();
     const fields = ['id', 'name', 'network_id', 'cidr', 'ip_version', 'tags'];
     const [networks, subnets] = await Promise.all([external(io), neutron.list('subnets', [], fields, io)]);
-    const id = (value: unknown) => textOf(value) ?? '';
+    const isTrue = (one: AnswerFields, field: string) => one.optionalFlag(field) === true;
     last = {
       external: networks
-        .filter((one) => one['router:external'] === true)
-        .toSorted((a, b) => Number(b['is_default'] === true) - Number(a['is_default'] === true))
-        .map((one) => ({ id: id(one['id']), name: id(one['name']), subnetIds: textsOf(one['subnets']) })),
+        .filter((one) => isTrue(one, 'router:external'))
+        .toSorted((a, b) => Number(isTrue(b, 'is_default')) - Number(isTrue(a, 'is_default')))
+        .map((one) => ({ id: one.text('id'), subnetIds: optionalTexts(one, 'subnets') })),
       subnets: subnets.map((one) => ({
-        id: id(one['id']),
-        name: id(one['name']),
-        networkId: id(one['network_id']),
-        cidr: id(one['cidr']),
-        version: one['ip_version'] === 6 ? 6 : 4,
-        tags: textsOf(one['tags']),
+        id: one.text('id'),
+        name: one.optionalText('name') ?? '',
+        networkId: one.text('network_id'),
+        cidr: one.text('cidr'),
+        version: one.number('ip_version') === 6 ? 6 : 4,
+        tags: optionalTexts(one, 'tags'),
       })),
     };
     atMs = startedAtMs;

@@ -1,8 +1,8 @@
 import type { Found, Owner } from '../../../engine/resource.ts';
-import { fieldsOf, type JsonObject, numberOf, objectsOf, textOf, textsOf } from '../json.ts';
+import type { AnswerFields } from '../../answer-fields.ts';
+import { optionalTexts, textsIn } from '../json.ts';
 import { markIn } from '../load-balancers/names.ts';
 import { networkKinds } from './network-kinds.ts';
-import { idOf } from './neutron.ts';
 
 /** What a rule lets in. */
 export interface Ingress {
@@ -53,38 +53,39 @@ export const portFields = [
   'revision_number',
 ] as const;
 
-export function readGroup(item: JsonObject): SecurityGroup {
+export function readGroup(item: AnswerFields): SecurityGroup {
   return {
-    id: idOf(item, 'GET /security-groups'),
-    name: textOf(item['name']) ?? '',
-    description: textOf(item['description']) ?? '',
-    rules: objectsOf(item['security_group_rules']).map(readRule),
+    id: item.text('id'),
+    name: item.optionalText('name') ?? '',
+    description: item.optionalText('description') ?? '',
+    rules: item.optionalObjects('security_group_rules').map(readRule),
   };
 }
 
 const protocolNames: Readonly<Record<string, string>> = { 6: 'tcp', 17: 'udp', 132: 'sctp' };
 
-export function readRule(item: JsonObject): GroupRule {
+export function readRule(item: AnswerFields): GroupRule {
+  const protocol = item.optionalText('protocol');
   return {
-    id: idOf(item, 'GET /security-groups'),
-    direction: textOf(item['direction']) ?? '',
-    ethertype: textOf(item['ethertype']) ?? '',
-    protocol: protocolNames[textOf(item['protocol']) ?? ''] ?? textOf(item['protocol']),
-    from: numberOf(item['port_range_min']),
-    to: numberOf(item['port_range_max']),
-    prefix: textOf(item['remote_ip_prefix']),
-    isOfGroup: (textOf(item['remote_group_id']) ?? textOf(item['remote_address_group_id'])) !== undefined,
+    id: item.text('id'),
+    direction: item.text('direction'),
+    ethertype: item.optionalText('ethertype') ?? '',
+    protocol: protocolNames[protocol ?? ''] ?? protocol,
+    from: item.optionalNumber('port_range_min'),
+    to: item.optionalNumber('port_range_max'),
+    prefix: item.optionalText('remote_ip_prefix'),
+    isOfGroup: (item.optionalText('remote_group_id') ?? item.optionalText('remote_address_group_id')) !== undefined,
   };
 }
 
-export function readPort(item: JsonObject): ServerPort {
+export function readPort(item: AnswerFields): ServerPort {
   return {
-    id: idOf(item, 'GET /ports'),
-    serverId: textOf(item['device_id']) ?? '',
-    addresses: fieldsOf(item['fixed_ips'], 'ip_address'),
-    groups: textsOf(item['security_groups']),
-    isSecured: item['port_security_enabled'] !== false,
-    revision: numberOf(item['revision_number']),
+    id: item.text('id'),
+    serverId: item.optionalText('device_id') ?? '',
+    addresses: textsIn(item, 'fixed_ips', 'ip_address'),
+    groups: optionalTexts(item, 'security_groups'),
+    isSecured: item.optionalFlag('port_security_enabled') !== false,
+    revision: item.optionalNumber('revision_number'),
   };
 }
 

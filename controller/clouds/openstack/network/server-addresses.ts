@@ -1,7 +1,7 @@
 import { CloudError } from '../../../../common/cloud-error.ts';
 import type { Clock } from '../../../../common/process/clock.ts';
 import type { ReadIo } from '../../../engine/resource.ts';
-import { fieldsOf, objectsOf, textOf } from '../json.ts';
+import { textsIn } from '../json.ts';
 import type { Neutron } from './neutron.ts';
 
 /** An address of a server. */
@@ -33,10 +33,10 @@ export function createServerAddresses(neutron: Neutron, clock: Clock): ServerAdd
   async function read(near: readonly ServerAddress[], io: ReadIo): Promise<void> {
     const servers = [...new Set(near.map(({ server }) => server))].map((id) => ['device_id', id] as const);
     const ports = servers.length === 0 ? [] : await neutron.list('ports', servers, ['fixed_ips'], io, 'change');
-    const ips = ports.flatMap((port) => objectsOf(port['fixed_ips']));
+    const ips = ports.flatMap((port) => port.optionalObjects('fixed_ips'));
     const atMs = clock.monotonic();
     for (const one of near) {
-      const id = textOf(ips.find((ip) => ip['ip_address'] === one.address)?.['subnet_id']);
+      const id = ips.find((ip) => ip.text('ip_address') === one.address)?.optionalText('subnet_id');
       if (id !== undefined) subnets.set(keyOf(one), { id, atMs });
     }
   }
@@ -57,9 +57,9 @@ export function createServerAddresses(neutron: Neutron, clock: Clock): ServerAdd
       const ports = await neutron.list('ports', [], ['device_id', 'fixed_ips'], io);
       const servers = new Map(addresses.map((address) => [address, new Set<string>()]));
       for (const port of ports) {
-        const server = textOf(port['device_id']);
+        const server = port.optionalText('device_id');
         if (server === undefined) continue;
-        for (const address of fieldsOf(port['fixed_ips'], 'ip_address')) servers.get(address)?.add(server);
+        for (const address of textsIn(port, 'fixed_ips', 'ip_address')) servers.get(address)?.add(server);
       }
       return new Map(
         [...servers].flatMap(([address, [one, ...more]]) => (one && more.length === 0 ? [[address, one]] : [])),

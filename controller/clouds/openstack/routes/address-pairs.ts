@@ -63,7 +63,6 @@ async function changePort<Change, Result>(
             service: 'network',
             method: 'PUT',
             path: `/ports/${current.id}`,
-            operation: 'PUT /ports/{id}',
             body: { port: { allowed_address_pairs: pairs } },
             permit,
             urgency: 'change',
@@ -75,7 +74,7 @@ async function changePort<Change, Result>(
       return;
     } catch (error) {
       if (!isOutdated(error) || attempt >= maxTries) throw error;
-      port = (await readHopPort(client, current.id, { urgency: 'change', signal })) ?? current;
+      port = await readHopPort(client, current.id, { urgency: 'change', signal });
     }
   }
 }

@@ -1,7 +1,6 @@
 import { CloudError } from '../../../../common/cloud-error.ts';
 import type { Urgency } from '../../urgency.ts';
 import type { OpenStackClient } from '../client.ts';
-import { objectOf, textOf } from '../json.ts';
 
 export interface ReadOptions {
   readonly urgency: Urgency;
@@ -21,15 +20,12 @@ export interface RouteAbilities {
 export function createAbilities(client: OpenStackClient): (options: ReadOptions) => Promise<RouteAbilities> {
   let reading: Promise<RouteAbilities> | undefined;
 
-  async function read({ urgency, signal }: ReadOptions): Promise<RouteAbilities> {
-    const operation = 'GET /extensions';
-    const request = { service: 'network', path: '/extensions', operation, urgency, signal } as const;
-    const { items, failure } = await client.list(request, 'extensions');
-    if (failure !== undefined) throw failure;
-    const aliases = new Set(items.map((item) => textOf(objectOf(item)?.['alias'])));
+  async function read(options: ReadOptions): Promise<RouteAbilities> {
+    const extensions = await client.list({ service: 'network', path: '/extensions', ...options }, 'extensions');
+    const aliases = new Set(extensions.map((extension) => extension.text('alias')));
     if (!aliases.has('extraroute') && !aliases.has('extraroute-atomic')) {
       const message = 'Neutron has neither the extension extraroute nor extraroute-atomic: its routers take no routes';
-      throw new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });
+      throw new CloudError({ kind: 'Invalid', cloud: 'openstack', operation: 'GET /extensions', message });
     }
     return {
       atomic: aliases.has('extraroute-atomic'),

@@ -1,7 +1,8 @@
 import { CloudError } from '../../../../common/cloud-error.ts';
-import { chunks, inParallel } from '../../parallel.ts';
+import type { AnswerFields } from '../../answer-fields.ts';
 import type { OpenStackClient, Query } from '../client.ts';
-import { fieldsOf, numberOf, objectOf, objectsOf, textOf } from '../json.ts';
+import { textsIn } from '../json.ts';
+import { listBy } from '../list-by.ts';
 import { covers, normalCidr } from './cidr.ts';
 import type { ReadOptions } from './extensions.ts';
 
@@ -26,16 +27,14 @@ export interface HopPort {
   readonly revision: number | undefined;
 }
 
-/** How many values one query carries; more and a front end with 4 KiB for the request line refuses it. */
-const perQuery = 50;
 /** Above so many addresses all ports of the router's networks are paged through instead. */
 const listAbove = 200;
-const callsAtOnce = 4;
 const names = ['id', 'device_id', 'device_owner', 'network_id', 'mac_address', 'fixed_ips'];
 const fields: Query = [...names, 'port_security_enabled', 'allowed_address_pairs', 'revision_number'].map((name) => [
   'fields',
   name,
 ]);
+const listing = { service: 'network', path: '/ports', query: fields } as const;
 
 /** Where a router has interfaces. */
 export interface Interfaces {
@@ -54,7 +53,8 @@ export async function interfacesOf(
   routerId: string,
   options: ReadOptions,
 ): Promise<Interfaces> {
-  const ports = await list(client, [['device_id', routerId]], options);
+  const request = { ...listing, ...options };
+  const ports = (await listBy(client, request, 'ports', ['device_id', [routerId]])).map(hopPortOf);
   if (ports.length === 0) {
     const message = `no interface of router ${routerId} shows: it is in no network, or its ports may not be seen`;
     throw new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation: 'GET /ports', message });
@@ -69,13 +69,14 @@ export async function interfacesOf(
 export async function rangesOf(
   client: OpenStackClient,
   subnetIds: readonly string[],
-  { urgency, signal }: ReadOptions,
+  options: ReadOptions,
 ): Promise<readonly string[]> {
-  const query: Query = [...subnetIds.map((id) => ['id', id] as const), ['fields', 'id'], ['fields', 'cidr']];
-  const request = { service: 'network', path: '/subnets', operation: 'GET /subnets', query, urgency, signal } as const;
-  const { items, failure } = await client.list(request, 'subnets');
-  if (failure !== undefined) throw failure;
-  return fieldsOf(items, 'cidr');
+  const query: Query = [
+    ['fields', 'id'],
+    ['fields', 'cidr'],
+  ];
+  const request = { service: 'network', path: '/subnets', query, ...options } as const;
+  return (await listBy(client, request, 'subnets', ['id', subnetIds])).map((subnet) => subnet.text('cidr'));
 }
 
 /** Ports that have one of the addresses, in these networks. @throws CloudError */
@@ -85,16 +86,13 @@ export async function portsAt(
   networks: ReadonlySet<string>,
   options: ReadOptions,
 ): Promise<readonly HopPort[]> {
+  const byAddress = addresses.map((address) => `ip_address=${address}`);
+  const ofNetworks: Query = [...[...networks].map((id) => ['network_id', id] as const), ['limit', '1000'], ...fields];
   const ports =
     addresses.length > listAbove
-      ? await list(client, [...[...networks].map((id) => ['network_id', id] as const), ['limit', '1000']], options)
-      : await some(
-          client,
-          'fixed_ips',
-          [...new Set(addresses)].map((address) => `ip_address=${address}`),
-          options,
-        );
-  return ports.filter(({ networkId }) => networks.has(networkId));
+      ? await client.list({ ...listing, query: ofNetworks, ...options }, 'ports')
+      : await listBy(client, { ...listing, ...options }, 'ports', ['fixed_ips', byAddress]);
+  return ports.map(hopPortOf).filter(({ networkId }) => networks.has(networkId));
 }
 
 /** The ports of these servers, in these networks. @throws CloudError */
@@ -104,66 +102,31 @@ export async function portsOfServers(
   networks: ReadonlySet<string>,
   options: ReadOptions,
 ): Promise<readonly HopPort[]> {
-  const ports = await some(client, 'device_id', [...new Set(serverIds)], options);
-  return ports.filter(({ networkId }) => networks.has(networkId));
-}
-
-async function some(
-  client: OpenStackClient,
-  name: string,
-  values: readonly string[],
-  options: ReadOptions,
-): Promise<readonly HopPort[]> {
-  const lists = await inParallel(callsAtOnce, chunks(values, perQuery), (part) =>
-    list(
-      client,
-      part.map((value) => [name, value] as const),
-      options,
-    ),
-  );
-  return lists.flat();
-}
-
-async function list(
-  client: OpenStackClient,
-  query: Query,
-  { urgency, signal }: ReadOptions,
-): Promise<readonly HopPort[]> {
-  const request = { service: 'network', path: '/ports', operation: 'GET /ports', urgency, signal } as const;
-  const { items, failure } = await client.list({ ...request, query: [...query, ...fields] }, 'ports');
-  if (failure !== undefined) throw failure;
-  return items.flatMap((item) => hopPortOf(item) ?? []);
+  const ports = await listBy(client, { ...listing, ...options }, 'ports', ['device_id', serverIds]);
+  return ports.map(hopPortOf).filter(({ networkId }) => networks.has(networkId));
 }
 
 /** @throws CloudError */
-export async function readHopPort(
-  client: OpenStackClient,
-  id: string,
-  { urgency, signal }: ReadOptions,
-): Promise<HopPort | undefined> {
-  const request = { service: 'network', path: `/ports/${id}`, operation: 'GET /ports/{id}', query: fields } as const;
-  return hopPortOf(objectOf(await client.get({ ...request, urgency, signal }))?.['port']);
+export async function readHopPort(client: OpenStackClient, id: string, options: ReadOptions): Promise<HopPort> {
+  const answer = await client.get({ service: 'network', path: `/ports/${id}`, query: fields, ...options });
+  return hopPortOf(answer.object('port'));
 }
 
-export function hopPortOf(json: unknown): HopPort | undefined {
-  const port = objectOf(json);
-  const id = textOf(port?.['id']);
-  if (port === undefined || id === undefined) return undefined;
-  const isServers = textOf(port['device_owner'])?.startsWith('compute:') === true;
+export function hopPortOf(port: AnswerFields): HopPort {
+  const isServers = port.optionalText('device_owner')?.startsWith('compute:') === true;
   return {
-    id,
-    serverId: isServers ? textOf(port['device_id'])?.toLowerCase() : undefined,
-    networkId: textOf(port['network_id']) ?? '',
-    mac: textOf(port['mac_address'])?.toLowerCase(),
-    addresses: fieldsOf(port['fixed_ips'], 'ip_address'),
-    subnetIds: fieldsOf(port['fixed_ips'], 'subnet_id'),
-    guarded: port['port_security_enabled'] === true,
-    pairs: objectsOf(port['allowed_address_pairs']).flatMap((pair) => {
-      const address = textOf(pair['ip_address']);
-      const mac = textOf(pair['mac_address'])?.toLowerCase();
-      return address === undefined ? [] : [{ ip_address: address, mac_address: mac }];
-    }),
-    revision: numberOf(port['revision_number']),
+    id: port.text('id'),
+    serverId: isServers ? port.optionalText('device_id')?.toLowerCase() : undefined,
+    networkId: port.text('network_id'),
+    mac: port.optionalText('mac_address')?.toLowerCase(),
+    addresses: textsIn(port, 'fixed_ips', 'ip_address'),
+    subnetIds: textsIn(port, 'fixed_ips', 'subnet_id'),
+    guarded: port.optionalFlag('port_security_enabled') === true,
+    pairs: port.optionalObjects('allowed_address_pairs').map((pair) => ({
+      ip_address: pair.text('ip_address'),
+      mac_address: pair.optionalText('mac_address')?.toLowerCase(),
+    })),
+    revision: port.optionalNumber('revision_number'),
   };
 }
 

@@ -131,7 +131,7 @@ async function writeOnce<Change, Result>(
   // What is taken away one by one is taken from any revision.
   const match = ifMatch && router.revision !== undefined && !(atomic && added.length === 0);
   const operation = atomic ? `PUT /routers/{id}/${action}` : 'PUT /routers/{id}';
-  const body = await client.change({
+  const answer = await client.change({
     service: 'network',
     method: 'PUT',
     operation,
@@ -142,5 +142,5 @@ async function writeOnce<Change, Result>(
     signal,
     ...(match ? { headers: { 'if-match': `revision_number=${router.revision}` } } : {}),
   });
-  return routerOf(body, operation);
+  return routerOf(answer.object('router'));
 }
