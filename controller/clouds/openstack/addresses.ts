@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import type { NodeAddress, NodeAddressType } from '../../../common/instance.ts';
-import type { Cidr, NetworkingOptions } from './config.ts';
+import type { Cidr } from '../gcfg.ts';
+import type { NetworkingOptions } from './config.ts';
 import type { Server, ServerAddress } from './server.ts';
 
 /**

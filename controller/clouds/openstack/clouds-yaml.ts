@@ -58,17 +58,12 @@ export async function readCloudsYaml(request: CloudsYamlRequest): Promise<Clouds
     const known = Object.keys(clouds).join(', ');
     throw new CloudConfigError(`openstack: ${found.path}: no cloud ${JSON.stringify(name)}, it has: ${known}`);
   }
-  const folder = dirname(found.path);
-  const publicFile = await firstFile(readText, [
-    ...(env['OS_CLIENT_VENDOR_FILE'] ? [env['OS_CLIENT_VENDOR_FILE']] : []),
-    ...beside(folder, 'clouds-public'),
-    ...searchPath(env, 'clouds-public'),
-  ]);
-  const secureFile = await firstFile(readText, [
-    ...(env['OS_CLIENT_SECURE_FILE'] ? [env['OS_CLIENT_SECURE_FILE']] : []),
-    ...beside(folder, 'secure'),
-    ...searchPath(env, 'secure'),
-  ]);
+  const other = (named: string | undefined, name: string) => {
+    const places = [...beside(dirname(found.path), name), ...searchPath(env, name)];
+    return firstFile(readText, named ? [named, ...places] : places);
+  };
+  const publicFile = await other(env['OS_CLIENT_VENDOR_FILE'], 'clouds-public');
+  const secureFile = await other(env['OS_CLIENT_SECURE_FILE'], 'secure');
   const profile = entry['profile'] ?? entry['cloud'];
   let merged: Tree = entry;
   if (typeof profile === 'string' && publicFile !== undefined) {

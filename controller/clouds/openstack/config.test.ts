@@ -27,7 +27,7 @@ describe('the OpenStack configuration from cloud.conf', () => {
   it('reads a password credential, and names its project without a secret', async () => {
     const { credential, authUrl, interface: kind, timeoutMs, tls } = await config(global(withPassword));
     assert.equal(authUrl, 'https://keystone.example:5000/v3');
-    assert.deepEqual([kind, timeoutMs, tls], ['public', 60_000, { insecure: false }]);
+    assert.deepEqual([kind, timeoutMs, tls], ['public', 60_000, { ca: undefined, cert: undefined, key: undefined }]);
     assert.deepEqual(authRequest(credential), {
       auth: {
         identity: {
@@ -123,9 +123,9 @@ whatever = 1
 [LoadBalancer]
 lb-provider = ovn
 `;
-    const result = await config(text);
+    const result = await config(text, { '/ca.pem': 'ca', '/c.pem': 'cert', '/k.pem': 'key' });
     assert.equal(result.interface, 'internal');
-    assert.deepEqual(result.tls, { caFile: '/ca.pem', certFile: '/c.pem', keyFile: '/k.pem', insecure: true });
+    assert.deepEqual(result.tls, { ca: 'ca', cert: 'cert', key: 'key', rejectUnauthorized: false });
     assert.equal(result.timeoutMs, 90_000);
     assert.deepEqual(result.networking.publicNetworkNames, ['a', 'b']);
     assert.deepEqual(result.networking.internalNetworkNames, ['c']);
@@ -231,7 +231,8 @@ const secureYaml = 'clouds:\n  lab:\n    auth:\n      password: 0123\n';
 
 describe('the OpenStack configuration from clouds.yaml', () => {
   it('merges the vendor profile below and secure.yaml above, and keeps numbers as they are written', async () => {
-    const files = { '/c/clouds.yaml': cloudsYaml, '/c/clouds-public.yaml': publicYaml, '/c/secure.yaml': secureYaml };
+    const beside = { '/c/clouds-public.yaml': publicYaml, '/c/secure.yaml': secureYaml, '/lab-ca.pem': 'ca' };
+    const files = { '/c/clouds.yaml': cloudsYaml, ...beside };
     const result = await config(undefined, files, { OS_CLIENT_CONFIG_FILE: '/c/clouds.yaml' });
     assert.equal(result.authUrl, 'https://vendor.example/identity/v3');
     assert.deepEqual(result.credential, {
@@ -241,7 +242,7 @@ describe('the OpenStack configuration from clouds.yaml', () => {
       scope: { project: { id: '1234567890' } },
     });
     assert.deepEqual([result.region, result.interface], ['RegionOne', 'internal']);
-    assert.deepEqual(result.tls, { caFile: '/lab-ca.pem', insecure: true });
+    assert.deepEqual(result.tls, { ca: 'ca', cert: undefined, key: undefined, rejectUnauthorized: false });
   });
 
   const twoClouds = `clouds:
@@ -266,7 +267,7 @@ describe('the OpenStack configuration from clouds.yaml', () => {
     const nulls = `clouds: {a: {auth: {${settings}, project_id: null, token: Null}, cacert: null, interface: ~}}\n`;
     for (const text of [empty, nulls]) {
       const { credential, tls, region, interface: face } = await config(text, {}, {}, '/x/clouds.yaml');
-      assert.deepEqual([tls, region, face], [{ insecure: false }, undefined, 'public']);
+      assert.deepEqual([tls, region, face], [{ ca: undefined, cert: undefined, key: undefined }, undefined, 'public']);
       assert.equal(credential.method, 'password');
       assert.deepEqual('scope' in credential && credential.scope, { project: { name: 'P', domain: { name: 'D' } } });
     }

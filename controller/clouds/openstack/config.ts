@@ -1,15 +1,9 @@
+import type { AgentOptions } from 'node:https';
 import ipaddr from 'ipaddr.js';
 import type { CloudConfigFile } from '../cloud.ts';
-import { type GcfgFile, type GcfgReader, parseGcfg, readSection, unknownKeys } from '../gcfg.ts';
+import { type Cidr, type GcfgFile, type GcfgReader, parseGcfg, readSection, unknownKeys } from '../gcfg.ts';
 import { type ReadText, readCloudsYaml } from './clouds-yaml.ts';
-import {
-  type Credential,
-  credentialOf,
-  hasCredential,
-  type RawSettings,
-  type SettingName,
-  type Wording,
-} from './credential.ts';
+import { type Credential, credentialOf, type RawSettings, type SettingName, type Wording } from './credential.ts';
 import {
   type LoadBalancerConfig,
   loadBalancerClassKeys,
@@ -27,20 +21,13 @@ export interface NetworkingOptions {
   readonly addressSortOrder: readonly Cidr[];
 }
 
-export type Cidr = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
-
 export interface OpenStackConfig {
   /** Ends in `/v3`. */
   readonly authUrl: string;
   readonly credential: Credential;
   readonly region: string | undefined;
   readonly interface: 'public' | 'internal' | 'admin';
-  readonly tls: {
-    readonly caFile?: string;
-    readonly certFile?: string;
-    readonly keyFile?: string;
-    readonly insecure: boolean;
-  };
+  readonly tls: AgentOptions;
   readonly timeoutMs: number;
   readonly networking: NetworkingOptions;
   readonly loadBalancer: LoadBalancerConfig;
@@ -50,8 +37,6 @@ export interface OpenStackConfig {
   readonly ignoresVolumeZones: boolean;
   /** Every file that was read, but for the cloud config itself; TLS files included. */
   readonly files: readonly string[];
-  /** How errors call its settings. */
-  readonly wording: Wording;
   /** For the log: what was ignored. */
   readonly warnings: readonly string[];
 }
@@ -98,19 +83,17 @@ export async function readConfig(
   const settings: RawSettings = { ...clouds?.settings, ...fromFile };
   const unknown = unknownKeys(gcfg, knownKeys);
   const wording = wordingOf({ path: file?.path ?? 'cloud config', global, fromGlobal: fromFile, clouds, unknown });
-  if (!hasCredential(settings)) {
-    if (Object.keys(settings).length === 0) {
-      const tried =
-        file === undefined ? '--cloud-config, OS_CLIENT_CONFIG_FILE and the search path of clouds.yaml' : file.path;
-      return { reportOnly: `no OpenStack credential: tried ${tried}` };
-    }
-    credentialOf(settings, wording);
+  if (Object.keys(settings).length === 0) {
+    const tried =
+      file === undefined ? '--cloud-config, OS_CLIENT_CONFIG_FILE and the search path of clouds.yaml' : file.path;
+    return { reportOnly: `no OpenStack credential: tried ${tried}` };
   }
+  const credential = credentialOf(settings, wording);
   const authUrl = authUrlOf(settings.auth_url, wording);
   const { order, warnings } = sortOrder(readSection(gcfg, 'Networking').text('address-sort-order'));
   const loadBalancer = loadBalancerConfigOf(gcfg);
-  const tls = tlsOf(settings, wording);
-  const credential = credentialOf(settings, wording);
+  const tls = await tlsOf(settings, wording, readText);
+  const tlsFiles = [settings.cacert, settings.cert, settings.key].filter((path) => path !== undefined);
   return {
     authUrl,
     credential,
@@ -122,8 +105,7 @@ export async function readConfig(
     loadBalancer: loadBalancer.config,
     routerId: uuidOf(readSection(gcfg, 'Route'), 'router-id'),
     ignoresVolumeZones: readSection(gcfg, 'BlockStorage').boolean('ignore-volume-az') ?? false,
-    files: [...(clouds?.files ?? []), ...[tls.caFile, tls.certFile, tls.keyFile].filter((path) => path !== undefined)],
-    wording,
+    files: [...(clouds?.files ?? []), ...tlsFiles],
     warnings: [
       ...(unknown.length > 0 ? [`unknown in the cloud config: ${unknown.join(', ')}`] : []),
       ...warnings,
@@ -175,17 +157,23 @@ function interfaceOf(text: string | undefined, { wrong }: Wording): OpenStackCon
   throw wrong('interface', `${JSON.stringify(text)}, expected public, internal or admin`);
 }
 
-function tlsOf(settings: RawSettings, { name, missing }: Wording): OpenStackConfig['tls'] {
+async function tlsOf(settings: RawSettings, wording: Wording, readText: ReadText): Promise<AgentOptions> {
+  const { name, missing, wrong } = wording;
   if ((settings.cert === undefined) !== (settings.key === undefined)) {
     const [set, absent] = settings.cert === undefined ? (['key', 'cert'] as const) : (['cert', 'key'] as const);
     throw missing(`${name(set)} is set and ${name(absent)} is not, expected both or neither`);
   }
+  const textOf = async (setting: 'cacert' | 'cert' | 'key') => {
+    const path = settings[setting];
+    const text = path === undefined ? undefined : await readText(path);
+    if (path !== undefined && text === undefined) throw wrong(setting, `${JSON.stringify(path)}: no such file`);
+    return text;
+  };
   return {
-    ...(settings.cacert === undefined ? {} : { caFile: settings.cacert }),
-    ...(settings.cert === undefined || settings.key === undefined
-      ? {}
-      : { certFile: settings.cert, keyFile: settings.key }),
-    insecure: settings.insecure === 'true',
+    ca: await textOf('cacert'),
+    cert: await textOf('cert'),
+    key: await textOf('key'),
+    ...(settings.insecure === 'true' && { rejectUnauthorized: false }),
   };
 }
 

@@ -57,16 +57,6 @@ export type Credential =
     } & Destined)
   | { readonly method: 'token'; readonly token: string; readonly scope: TokenScope };
 
-/** Whether there is anything to authenticate with. */
-export function hasCredential(settings: RawSettings): boolean {
-  return (
-    settings.password !== undefined ||
-    settings.trustee_password !== undefined ||
-    settings.token !== undefined ||
-    settings.application_credential_secret !== undefined
-  );
-}
-
 /**
  * The credential the settings describe; the first of trust, application credential, token, password for which they have
  * the secret.

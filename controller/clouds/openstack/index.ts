@@ -1,14 +1,12 @@
-import type { AgentOptions } from 'node:https';
 import { openstack } from '../../../common/provider-id/openstack.ts';
 import type { OpenedCloud } from '../cloud.ts';
-import { configFilesOf } from '../config-files.ts';
 import { type CloudParts, configuredModule } from '../configured-module.ts';
 import { openConnections } from '../connections.ts';
 import { createLookups, targetBy } from '../lookups.ts';
 import { checkOpenStack } from './check.ts';
 import { createClient } from './client.ts';
 import { type OpenStackConfig, readConfig } from './config.ts';
-import { reachOf, type SettingName } from './credential.ts';
+import { reachOf } from './credential.ts';
 import { createFlavors } from './flavors.ts';
 import { createLoadBalancerDriver } from './load-balancers/driver.ts';
 import { nodeLabels } from './load-balancers/node-labels.ts';
@@ -30,11 +28,11 @@ export const cloudModule = configuredModule('openstack', readConfig, openOpenSta
 /** Up to so many servers are asked for one by one; more, and all of the project's are listed. */
 const listAbove = 5;
 
-/** One project and region. Makes no call. @throws CloudConfigError for TLS files that cannot be read */
-export async function openOpenStack(parts: CloudParts<OpenStackConfig>): Promise<OpenedCloud> {
+/** One project and region. Makes no call. */
+export function openOpenStack(parts: CloudParts<OpenStackConfig>): OpenedCloud {
   const { config, context, wrapHttp } = parts;
   const { clock, env, onCall, mutationTimeoutMs = 10_000 } = context;
-  const { http, close } = openConnections(context, { wrapHttp, tls: await tlsOptions(config) });
+  const { http, close } = openConnections(context, { wrapHttp, tls: config.tls });
   const client = createClient({
     ...config,
     http,
@@ -72,8 +70,7 @@ export async function openOpenStack(parts: CloudParts<OpenStackConfig>): Promise
     volumes: createVolumes({ client, region, ignoresZones: config.ignoresVolumeZones }),
     files: config.files,
     ping: async (signal) => {
-      const operation = 'GET /servers';
-      await client.get({ service: 'compute', path: '/servers', operation, query: [['limit', '1']], signal });
+      await client.get({ service: 'compute', path: '/servers', query: [['limit', '1']], signal });
     },
     check: (signal) => checkOpenStack(client, config, signal),
     close,
@@ -85,18 +82,4 @@ function serverIdIn(region: string | undefined, providerID: string): string | un
   const parts = openstack.parse(providerID);
   const held = parts !== undefined && (parts.region === undefined || parts.region === region);
   return held && isHyphenatedUuid(parts.instanceId) ? parts.instanceId.toLowerCase() : undefined;
-}
-
-async function tlsOptions({ tls, wording }: OpenStackConfig): Promise<AgentOptions> {
-  const needed = async (setting: SettingName, path: string): Promise<string> => {
-    const text = await configFilesOf('openstack').readText(path);
-    if (text === undefined) throw wording.wrong(setting, `${JSON.stringify(path)}: no such file`);
-    return text;
-  };
-  return {
-    ...(tls.caFile === undefined ? {} : { ca: await needed('cacert', tls.caFile) }),
-    ...(tls.certFile === undefined ? {} : { cert: await needed('cert', tls.certFile) }),
-    ...(tls.keyFile === undefined ? {} : { key: await needed('key', tls.keyFile) }),
-    ...(tls.insecure ? { rejectUnauthorized: false } : {}),
-  };
 }

@@ -214,10 +214,11 @@ a = b
   it('reads the example without a warning, its commented lines included', async () => {
     const path = join(import.meta.dirname, '../../../deploy/examples/openstack/cloud.conf');
     const text = await readFile(path, 'utf8');
-    const { warnings, credential, loadBalancer } = await config(text);
+    const certificates = { '/etc/cloud-config/ca.pem': '' };
+    const { warnings, credential, loadBalancer } = await config(text, certificates);
     assert.deepEqual([warnings, credential.method, loadBalancer.monitor.create], [[], 'application_credential', true]);
     // What is commented out is good, too.
-    const whole = await config(text.replaceAll(/^# ([\w-]+ = )/gm, '$1'));
+    const whole = await config(text.replaceAll(/^# ([\w-]+ = )/gm, '$1'), certificates);
     assert.deepEqual([whole.warnings, whole.routerId?.length], [[], 36]);
   });
 
@@ -236,6 +237,9 @@ a = b
         '/ca.pem\n',
       '/c/clouds-public.yaml': 'public-clouds:\n  v:\n    auth: {auth_url: "https://v"}\n',
       '/c/secure.yaml': 'clouds:\n  lab:\n    auth: {password: x}\n',
+      '/ca.pem': '',
+      '/c.pem': '',
+      '/k.pem': '',
     };
     const { files: read } = await config(
       '[Global]\nuse-clouds=true\nclouds-file=/c/clouds.yaml\ncert-file=/c.pem\nkey-file=/k.pem\n',
