@@ -16,20 +16,14 @@ const limits: Readonly<Record<ServiceType | 'identity', CallLimits>> = {
 };
 
 /** One rate limiter for each service: a Nova that wants rest stops no load balancer. */
-export type RateLimiters = Readonly<Record<ServiceType | 'identity', RateLimiter>>;
+export type RateLimiters = Readonly<Record<keyof typeof limits, RateLimiter>>;
 
 export function createRateLimiters({
   clock,
   random,
   onWait,
 }: Pick<CloudContext, 'clock' | 'random' | 'onWait'>): RateLimiters {
-  const rateLimiter = (service: keyof typeof limits) =>
-    createRateLimiter({ cloud: 'openstack', clock, random, limits: limits[service], onWait });
-  return {
-    identity: rateLimiter('identity'),
-    compute: rateLimiter('compute'),
-    network: rateLimiter('network'),
-    'load-balancer': rateLimiter('load-balancer'),
-    'block-storage': rateLimiter('block-storage'),
-  };
+  const parts = { cloud: 'openstack', clock, random, onWait };
+  const each = Object.entries(limits).map(([service, own]) => [service, createRateLimiter({ ...parts, limits: own })]);
+  return Object.fromEntries(each) as RateLimiters;
 }

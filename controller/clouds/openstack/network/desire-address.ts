@@ -4,6 +4,7 @@ import { accessTo, isKeptFor } from '../../access.ts';
 import { sameAddress } from '../../ip-address.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import { markIn } from '../load-balancers/names.ts';
+import type { LoadBalancer } from '../load-balancers/octavia-answer.ts';
 import type { Settings } from '../load-balancers/settings.ts';
 import { consentOf, octaviaTags, tagValue } from '../load-balancers/tags.ts';
 import { type FloatingIp, floatingIpSlot } from './floating-ip.ts';
@@ -13,13 +14,7 @@ import { networkKinds, vipPortName } from './network-kinds.ts';
 import type { OnVipSpec } from './on-vip-kind.ts';
 
 /** What a load balancer of Octavia says of its VIP. */
-export interface Vip {
-  readonly id: string;
-  readonly name: string;
-  readonly vipAddress: string;
-  readonly vipPortId: string;
-  readonly tags: readonly string[];
-}
+export type Vip = Pick<LoadBalancer, 'id' | 'name' | 'vipAddress' | 'vipPortId' | 'tags'>;
 
 export interface AddressContext {
   readonly input: DesireInput;

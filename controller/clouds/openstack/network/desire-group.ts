@@ -4,6 +4,7 @@ import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import type { Features } from '../load-balancers/features.ts';
 import { classicGroupDescription, ownerMark, securityGroupName, withMark } from '../load-balancers/names.ts';
+import { usesHttp } from '../load-balancers/port-parts.ts';
 import type { Settings } from '../load-balancers/settings.ts';
 import type { GroupMemberSpec } from './group-member-kind.ts';
 import type { NetworkFacts } from './network-facts.ts';
@@ -18,7 +19,7 @@ export interface GroupContext {
   /** Whether traffic to other ports may be shut out. */
   readonly mayClose: boolean;
   readonly settings: Pick<Settings, 'family' | 'placement' | 'monitor'>;
-  readonly features: Pick<Features, 'layer4' | 'httpMonitor' | 'httpMonitorOnUdp'>;
+  readonly features: Features;
   readonly config: Pick<LoadBalancerConfig, 'manageSecurityGroups'>;
   readonly facts: NetworkFacts | undefined;
   /** Subnet of the VIP, where it is known. */
@@ -91,11 +92,12 @@ function rulesFor(context: GroupContext): readonly Ingress[] | undefined {
     const rule: Ingress = { ethertype: family, protocol, from: port, to: port, prefix };
     rules.set(textOfRule(rule), rule);
   };
-  for (const { protocol, nodePort } of ports) {
+  for (const port of ports) {
+    const { protocol, nodePort } = port;
     if (nodePort === 0) continue;
     for (const source of features.layer4 ? clients : [subnet!]) add(protocol.toLowerCase(), nodePort, source);
-    const usesHttp = features.httpMonitor && (protocol === 'TCP' || features.httpMonitorOnUdp);
-    if (monitor !== undefined && monitor !== 'none' && usesHttp && subnet !== undefined)
+    const isHttp = usesHttp({ features }, port);
+    if (monitor !== undefined && monitor !== 'none' && isHttp && subnet !== undefined)
       add('tcp', healthCheck.port, subnet);
   }
   return [...rules.values()];
