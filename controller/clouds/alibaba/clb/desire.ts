@@ -4,6 +4,7 @@ import { type Desire, type Found, nameOf, type ResourceName, type Want } from '.
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import { type DesiredLoadBalancer, type DesiredPort, ownerTags, portKey } from '../../load-balancers.ts';
 import { servedPorts, unsupported } from '../../served-ports.ts';
+import { allAsItStands } from '../../standing.ts';
 import { prefix } from '../annotations.ts';
 import { podOf } from '../interfaces.ts';
 import type { ListSpec } from './access-lists.ts';
@@ -51,7 +52,7 @@ export function desireOf({ desired, own }: DesireInput, options: DesireOptions):
   const held = own();
   // What cannot be read changes nothing, and nothing goes.
   if (unread.length > 0 || served.length === 0)
-    return { wants: standing(main, held), refusals, remarks: settings.remarks };
+    return { wants: allAsItStands(main, held), refusals, remarks: settings.remarks };
 
   const tags = {
     ...settings.tags,
@@ -143,27 +144,6 @@ function remarksOf(
       : []),
     ...(families.length > 1 ? [`served by ${version} alone: a load balancer of this cloud has one address`] : []),
     ...(foreign.length > 0 ? [`source ranges that are not of ${version} are left out: ${foreign.join(', ')}`] : []),
-  ];
-}
-
-/** Everything that is there, as it is. */
-export function standing(main: Want, held: readonly Found[]): Want[] {
-  const parts = held.filter(({ kind }) => kind !== kindNames.balancer);
-  return [
-    { ...main, leaveUnchanged: true },
-    ...parts.map(
-      ({ kind, key = '', within }): Want => ({
-        kind,
-        key,
-        leaveUnchanged: true,
-        spec: undefined,
-        summary: `${kind} ${key}`,
-        // The servers of a group have its key.
-        ...(within !== undefined && {
-          within: kind === kindNames.servers ? nameOf({ kind: kindNames.networkGroup, key }) : balancer,
-        }),
-      }),
-    ),
   ];
 }
 

@@ -1,7 +1,8 @@
 import { type Desire, type Found, nameOf, type Want } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
+import { allAsItStands } from '../../standing.ts';
 import { isNetwork } from '../nlb/found.ts';
-import { groupKeyOf, serversFor, standing } from './desire.ts';
+import { groupKeyOf, serversFor } from './desire.ts';
 import { type Group, kindNames, type Servers } from './found.ts';
 
 /**
@@ -17,7 +18,7 @@ export function untilMoved(desire: Desire, { desired, own }: DesireInput, toNetw
   const listener = toNetwork ? kindNames.networkListener : kindNames.listener;
   const isServing = desire.wants.some(({ kind }) => kind === listener);
   if (desired.mayChangeAddress && isServing) return desire;
-  const [, ...parts] = standing(want, held);
+  const [, ...parts] = allAsItStands(want, held);
   const servers = new Map(held.filter(({ body }) => isGroup(body)).map((one) => [nameOf(one), one.body as Servers]));
   return {
     ...desire,

@@ -2,6 +2,7 @@ import { type Desire, type Found, nameOf, type Want } from '../../../engine/reso
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import { type DesiredPort, ownerTags } from '../../load-balancers.ts';
 import { servedPorts, unsupported } from '../../served-ports.ts';
+import { allAsItStands } from '../../standing.ts';
 import { withoutNewListeners } from '../../unkept-source-ranges.ts';
 import { prefix } from '../annotations.ts';
 import {
@@ -13,7 +14,6 @@ import {
   hostnameTag,
   mainOf,
   serversFor,
-  standing,
 } from '../clb/desire.ts';
 import { classicTags, kindNames, listenerKey, type Servers } from '../clb/found.ts';
 import { marksOf } from '../clb/tags.ts';
@@ -42,7 +42,7 @@ export function desireNetwork({ desired, own }: DesireInput, options: DesireOpti
   const held = own();
   // What cannot be read changes nothing, and nothing goes.
   if (unread.length > 0 || served.length === 0)
-    return { wants: standing(main, held), refusals, remarks: settings.remarks };
+    return { wants: allAsItStands(main, held), refusals, remarks: settings.remarks };
 
   const classic = { [classicTags.name]: desired.name, [classicTags.cluster]: clusterId };
   const marks = { ...marksOf(owner, service), ...classic };

@@ -5,6 +5,7 @@ import { sameAddress } from '../../ip-address.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
 import { servedPorts, unsupported } from '../../served-ports.ts';
+import { allAsItStands } from '../../standing.ts';
 import { prefix } from '../annotations.ts';
 import { acquisitionName } from './acquisition-kind.ts';
 import type { AddressSpec } from './addresses.ts';
@@ -46,7 +47,7 @@ export function desireOf(input: DesireInput, networkBy: (id: string | undefined)
   };
   // What cannot be read changes nothing, and nothing goes.
   if (unread.length > 0 || ports.length === 0 || 'reason' in address)
-    return { wants: [{ ...want, leaveUnchanged: true }, ...standingParts(input)], refusals };
+    return { wants: allAsItStands(want, input.own()), refusals };
   const acquisition = acquisitionOf(input, addresses, address.spec as AddressSpec);
   const needs = acquisition === undefined || acquisition.leaveUnchanged ? [] : [acquisitionName];
   const first = [{ ...want, needs }, ...(acquisition === undefined ? [] : [acquisition])];
@@ -108,18 +109,6 @@ function hasAcl({ services, acl, aclName }: Network): boolean {
 
 function isDenied({ vpc, aclName }: Network): boolean {
   return vpc !== undefined && aclName === 'default_deny';
-}
-
-/** Parts stay with an address that stays as it is. */
-function standingParts({ own }: DesireInput): Want[] {
-  const parts = own().filter(({ kind, key }) => kind !== kindNames.address && key !== undefined);
-  return parts.map(({ kind, key }) => ({
-    kind,
-    key: key!,
-    leaveUnchanged: true,
-    spec: undefined,
-    summary: `${kind} ${key}`,
-  }));
 }
 
 /** The address that the Service has or gets, or why it cannot have the one that it names. */

@@ -1,5 +1,6 @@
 import { type Desire, type Found, nameOf, type Refusal, type Want } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
+import { asItStands } from '../../standing.ts';
 import { lastSegment } from '../client.ts';
 import type { BackendSpec } from './backend.ts';
 import { backendOf, type DesireOptions, firewallsOf, memberPaths, ruleOf, zonePathOf } from './desire-specs.ts';
@@ -12,7 +13,7 @@ import { describe, describeShared, familyOf, nameFor, ownNames, sharedNames } fr
 import type { Shown } from './project.ts';
 import { denialOf, denialsTo, familiesOf, fieldsOf, portsOf, remarksOf, unsupported } from './refusals.ts';
 import { type Settings, settingsOf } from './settings.ts';
-import { currentSettings, stand, standingOf } from './standing.ts';
+import { currentSettings, standingOf } from './standing.ts';
 
 /** What serves a Service. What it reads of the project is what was found. */
 export function desireOf(input: DesireInput, options: DesireOptions): Desire {
@@ -30,7 +31,7 @@ function desireWith(input: DesireInput, settings: Settings, options: DesireOptio
   const families = familiesOf(desired, settings, found(kindNames.subnet), options);
   refusals.push(...unread.map(unsupported), ...families.refusals);
   const remarks = remarksOf(desired, settings, options);
-  const stays = { wants: standing.all.map(stand), refusals, remarks };
+  const stays = { wants: standing.all.map(asItStands), refusals, remarks };
   // What cannot be read changes nothing, and nothing goes.
   if (unread.length > 0 || served.length === 0 || families.served.length === 0) return stays;
 
@@ -109,5 +110,5 @@ function desireWith(input: DesireInput, settings: Settings, options: DesireOptio
       (!isChecked && isCheckFirewall(one) && firewalls.every(({ key }) => key !== one.key)),
   );
   const wants = [check, ...groups, main, ...fronts.flatMap((front) => front.wants), ...firewalls] as readonly Want[];
-  return { wants: [...wants, ...waiting.map(stand)], refusals, remarks };
+  return { wants: [...wants, ...waiting.map(asItStands)], refusals, remarks };
 }

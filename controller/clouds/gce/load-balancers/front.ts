@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { nameOf, type Refusal, type Want } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
+import { asItStands } from '../../standing.ts';
 import type { AddressSpec } from './address.ts';
 import { type BackendSpec, backendDifference } from './backend.ts';
 import { type RuleSpec, ruleDifference } from './forwarding-rule.ts';
@@ -9,7 +10,7 @@ import type { Project, Shown } from './project.ts';
 import { unsupported } from './refusals.ts';
 import { whyUnusable } from './requested-address.ts';
 import type { Settings } from './settings.ts';
-import { type Front, holdOf, keptIp, type Standing, stand } from './standing.ts';
+import { type Front, holdOf, keptIp, type Standing } from './standing.ts';
 
 /** What one family of a Service comes to. */
 export interface PlannedFront {
@@ -68,7 +69,7 @@ export function frontOf(
   const isHeld = replaced !== undefined && kept !== undefined && !isReserved;
   // It goes when the rule that has its address is there.
   const holding = isHeld || standing.rule === undefined ? standing.held : undefined;
-  const held: Want[] = [...named.map(({ want }) => want), ...(holding === undefined ? [] : [stand(holding)])];
+  const held: Want[] = [...named.map(({ want }) => want), ...(holding === undefined ? [] : [asItStands(holding)])];
   const path = rulePath(project, name);
   const front: Want<RuleSpec> = {
     kind: kindNames.rule,

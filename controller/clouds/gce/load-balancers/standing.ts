@@ -49,11 +49,6 @@ export function currentSettings(settings: Settings, { fronts, backend }: Standin
   return { ...settings, isInternal, hasService, globalAccess, tier: undefined, subnet, addresses: [] };
 }
 
-/** As it is. */
-export function stand({ kind, key, id }: Found): Want {
-  return { kind, key: key!, spec: undefined, leaveUnchanged: true, summary: `${kind} ${id}` };
-}
-
 /** The address that the Service has, unless it asks for one elsewhere. */
 export function keptIp(front: Front, spec: Omit<RuleSpec, 'ip'>, asked: string | undefined): string | undefined {
   const { body } = front.rule ?? front.held ?? {};

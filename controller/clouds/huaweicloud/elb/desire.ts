@@ -5,6 +5,7 @@ import { canonical } from '../../ip-address.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
 import { servedPorts, unsupported } from '../../served-ports.ts';
+import { allAsItStands } from '../../standing.ts';
 import { prefix } from '../annotations.ts';
 import type { Options } from '../options.ts';
 import type { BalancerSpec } from './balancers.ts';
@@ -48,7 +49,7 @@ export function desireOf(input: DesireInput, { options, subnet, joins }: DesireO
   };
   // What cannot be read changes nothing, and nothing goes.
   if (unread.length > 0 || served.length === 0 || address.isMissing)
-    return { wants: standingOf(balancer, held), refusals, remarks: settings.remarks };
+    return { wants: allAsItStands(balancer, held), refusals, remarks: settings.remarks };
   const ranges = groupOf(desired, name, held);
   const parts = served.flatMap((port) => partsOf(port, input, settings, ranges));
   const memberships = joins ? membershipsOf(serversOf(desired)) : [];
@@ -80,20 +81,6 @@ function fieldProblems(
 
 function remarksOf({ families }: DesiredLoadBalancer, { remarks }: Settings): string[] {
   return [...remarks, ...(families.length > 1 ? ['served by IPv4 alone'] : [])];
-}
-
-/** Everything that is there, as it is. */
-function standingOf(balancer: Want, held: readonly Found[]): Want[] {
-  const nameOfId = new Map(held.map((one) => [one.id, nameOf(one)]));
-  const named = new Map(
-    held.map(({ kind, key = '', within }) => {
-      const container = nameOfId.get(within ?? '');
-      const place = container === undefined ? {} : { within: container };
-      const want: Want = { kind, key, ...place, leaveUnchanged: true, spec: undefined, summary: `${kind} ${key}` };
-      return [nameOf(want), want];
-    }),
-  );
-  return [...named.set(main, { ...balancer, leaveUnchanged: true }).values()];
 }
 
 function balancerSpec(
