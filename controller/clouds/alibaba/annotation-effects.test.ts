@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { desiredFor, newOwner, port } from '../../../test/clouds/suite/desired.ts';
-import { type AnnotationName, annotationTable, networkOnly, ofBoth, prefix } from './annotations.ts';
+import { type AnnotationName, annotationTable, onlyTypeOf, prefix } from './annotations.ts';
 import { settingsOf } from './clb/settings.ts';
 import type { Params } from './client.ts';
 import { networkSettingsOf } from './nlb/settings.ts';
@@ -159,7 +159,7 @@ for (const [type, effects, fieldsOf] of types)
       const served = (Object.keys(annotationTable) as AnnotationName[]).filter(
         (name) =>
           !/^(refused|ignored)/.test(annotationTable[name][0]) &&
-          (ofBoth.has(name) || networkOnly.has(name) === (type === 'Network')),
+          onlyTypeOf(name) !== (type === 'Network' ? 'CLB' : 'NLB'),
       );
       assert.deepEqual(Object.keys(effects).sort(), served.sort());
     });

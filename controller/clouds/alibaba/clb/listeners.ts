@@ -3,6 +3,7 @@ import { answerFields } from '../../answer-fields.ts';
 import type { AlibabaClient, Params } from '../client.ts';
 import { cloud } from '../fault.ts';
 import { foundListener, type Json, kindNames, type Listener } from './found.ts';
+import { fieldsWithAnnotation } from './settings.ts';
 
 export interface ListenerSpec {
   readonly port: number;
@@ -23,41 +24,8 @@ export interface ListenerSpec {
 const hashes: ReadonlySet<string> = new Set(['sch', 'tch', 'qch']);
 /** For a health check: the port that each server has. It is the default, and may not be shown. */
 export const portOfServer = -520;
-const all = ['AclId', 'AclStatus', 'AclType', 'Bandwidth', 'Description', 'Scheduler', 'HealthCheckConnectPort'];
-const checked = ['HealthCheckInterval', 'HealthyThreshold', 'UnhealthyThreshold'];
-const transport = ['HealthCheck', 'HealthCheckConnectTimeout', 'ProxyProtocolV2Enabled'];
-const tcpOnly = [
-  'HealthCheckType',
-  'PersistenceTimeout',
-  'EstablishedTimeout',
-  'ConnectionDrain',
-  'ConnectionDrainTimeout',
-];
-const page = ['HealthCheckURI', 'HealthCheckDomain', 'HealthCheckHttpCode'];
-const web = [
-  'StickySession',
-  'StickySessionType',
-  'Cookie',
-  'CookieTimeout',
-  'IdleTimeout',
-  'RequestTimeout',
-  'Gzip',
-  'HealthCheck',
-  'HealthCheckTimeout',
-  'HealthCheckMethod',
-  'XForwardedFor',
-  'XForwardedFor_proto',
-  'XForwardedFor_SLBPORT',
-  'XForwardedFor_ClientSrcPort',
-  ...page,
-];
-/** What a listener takes: what a change leaves out is sent again as it stands. */
-const fieldsOf: Readonly<Record<string, readonly string[]>> = {
-  tcp: [...all, ...checked, ...transport, ...page, ...tcpOnly],
-  udp: [...all, ...checked, ...transport],
-  http: [...all, ...checked, ...web],
-  https: [...all, ...checked, ...web, 'ServerCertificateId', 'CACertificateId', 'TLSCipherPolicy', 'EnableHttp2'],
-};
+/** What no annotation says, of the protocols that have it. */
+const otherFields = ['Bandwidth', 'Description', 'Gzip', 'XForwardedFor', 'CACertificateId'];
 
 /** One port of a load balancer: it is made stopped, and then started. */
 export function listenerKind(client: AlibabaClient): Kind<ListenerSpec, Listener> {
@@ -168,9 +136,9 @@ function usesFormer(wire: Json, { list, formerList, fields }: ListenerSpec): boo
   return wire['AclStatus'] === 'on' && wire['AclId'] === formerList;
 }
 
-/** The settings of a listener, as another one or a change has to send them. */
+/** The settings of a listener, as another one has to get them: what a change leaves out is sent again as it stands. */
 export function standingFields({ protocol, wire }: Listener): Params {
-  const names = (fieldsOf[protocol] ?? []).filter(
+  const names = [...otherFields, ...fieldsWithAnnotation(protocol)].filter(
     (name) => !['AclId', 'AclType'].includes(name) || wire['AclStatus'] === 'on',
   );
   const shown = names.filter((name) => wire[name] !== undefined && wire[name] !== null && wire[name] !== '');

@@ -9,8 +9,7 @@ import {
   classAnnotation,
   legacyPrefix,
   networkClass,
-  networkOnly,
-  ofBoth,
+  onlyTypeOf,
   prefix,
 } from '../annotations.ts';
 import type { Params } from '../client.ts';
@@ -92,6 +91,12 @@ const listenerFields: readonly (readonly [AnnotationName, string, readonly strin
   ['health-check-connect-timeout', 'HealthCheckConnectTimeout', transport, number(1, 300)],
   ['health-check-timeout', 'HealthCheckTimeout', web, number(1, 300)],
 ];
+
+/** Fields of a listener of that protocol that annotations say. */
+export function fieldsWithAnnotation(protocol: string): readonly string[] {
+  return listenerFields.filter(([, , of]) => of.includes(protocol)).map(([, field]) => field);
+}
+
 const ownChecks: readonly AnnotationName[] = [
   ...(['health-check-switch', 'health-check-flag', 'health-check-type', 'health-check-uri'] as const),
   ...(['health-check-connect-port', 'health-check-httpcode'] as const),
@@ -155,7 +160,7 @@ export function readerOf(annotations: Values, type: 'CLB' | 'NLB') {
   for (const name of names) {
     const [values] = annotationTable[name];
     if (values.startsWith('refused')) wrong(name, `none: ${values.slice(9)}`);
-    else if (!isIgnored(name) && !ofBoth.has(name) && networkOnly.has(name) !== (type === 'NLB'))
+    else if ((onlyTypeOf(name) ?? type) !== type)
       wrong(name, `none: it is of ${type === 'NLB' ? 'Classic' : 'Network'} Load Balancers`);
   }
   for (const [name, value] of onlyValues) read(name, oneOf(value));
