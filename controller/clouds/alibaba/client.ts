@@ -1,5 +1,6 @@
 import type { Clock } from '../../../common/process/clock.ts';
 import type { Random } from '../../../common/process/random.ts';
+import type { WriteIo } from '../../engine/resource.ts';
 import { type AnswerFields, answerFields, parseAnswer } from '../answer-fields.ts';
 import type { CountedHttp } from '../counted-http.ts';
 import { pagesByToken, unchangedList } from '../pages.ts';
@@ -27,19 +28,22 @@ export interface AlibabaRequest {
   readonly permit?: Permit | undefined;
 }
 
-/** How a list is paged: by `NextToken`, with the name of the parameter for the size of a page, or by numbers. */
-export type Paging = { readonly by: 'token'; readonly size: 'MaxResults' | 'MaxResult' } | { readonly by: 'number' };
-
 export interface ListRequest extends AlibabaRequest {
-  readonly paging: Paging;
-  readonly perPage: number;
+  /** Pages have numbers, or by default tokens: then it is the parameter for their size, by default `MaxResults`. */
+  readonly paging?: 'MaxResults' | 'MaxResult' | 'numbers';
+  /** Default 100. */
+  readonly perPage?: number;
   /** Where the items stand: `['Instances', 'Instance']`. */
   readonly items: readonly [string, string?];
 }
 
+export type Mutating = Pick<WriteIo, 'permit' | 'signal'>;
+
 /** Calls to one region. Each is one HTTP exchange with a deadline, never repeated. Fails with a CloudError. */
 export interface AlibabaClient {
   call(request: AlibabaRequest): Promise<AnswerFields>;
+  /** A call that changes something. */
+  change(product: Product, action: string, params: Params, io: Mutating): Promise<AnswerFields>;
   /** Every item: complete, or throws. Reads only. */
   list(request: ListRequest): Promise<readonly AnswerFields[]>;
   /** Asked once, where it is not configured. */
@@ -65,6 +69,7 @@ const versions: Readonly<Record<Product, string>> = {
   sts: '2015-04-01',
 };
 const timeoutMs = 15_000;
+const usualPage = 100;
 const maxBytes = 16 * 1024 * 1024;
 
 export function createClient(options: ClientOptions): AlibabaClient {
@@ -97,18 +102,20 @@ export function createClient(options: ClientOptions): AlibabaClient {
   }
 
   async function byToken(request: ListRequest, size: string): Promise<readonly AnswerFields[]> {
+    const { params, perPage = usualPage } = request;
     const read = (token: string | undefined) =>
-      call({ ...request, params: { ...request.params, [size]: request.perPage, NextToken: token } });
+      call({ ...request, params: { ...params, [size]: perPage, NextToken: token } });
     const pages = await Array.fromAsync(pagesByToken({ cloud, operation: request.action }, 'NextToken', read));
     return pages.flatMap((page) => itemsIn(page, request.items));
   }
 
   /** Undefined: something came or went while the pages were read, so what moved to a page before may be missing. */
   async function byNumber(request: ListRequest): Promise<readonly AnswerFields[] | undefined> {
+    const { perPage = usualPage } = request;
     const items: AnswerFields[] = [];
     let total: number | undefined;
     for (let page = 1; ; page += 1) {
-      const params = { ...request.params, PageNumber: page, PageSize: request.perPage };
+      const params = { ...request.params, PageNumber: page, PageSize: perPage };
       const answer = await call({ ...request, params });
       const here = answer.number('TotalCount');
       if (total !== undefined && total !== here) return undefined;
@@ -123,10 +130,11 @@ export function createClient(options: ClientOptions): AlibabaClient {
   return {
     call,
     region,
+    change: (product, action, params, { permit, signal }) => call({ product, action, params, permit, signal }),
     list: (request) =>
-      request.paging.by === 'token'
-        ? byToken(request, request.paging.size)
-        : unchangedList({ cloud, operation: request.action }, () => byNumber(request)),
+      request.paging === 'numbers'
+        ? unchangedList({ cloud, operation: request.action }, () => byNumber(request))
+        : byToken(request, request.paging ?? 'MaxResults'),
   };
 }
 

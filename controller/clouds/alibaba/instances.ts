@@ -16,19 +16,17 @@ const idsAtOnce = 100;
 const callsAtOnce = 4;
 const action = 'DescribeInstances';
 
+export function describeInstances(
+  client: AlibabaClient,
+  params: Params,
+  urgency: Urgency,
+  signal: AbortSignal | undefined,
+): Promise<readonly AnswerFields[]> {
+  return client.list({ product: 'ecs', action, params, urgency, signal, items: ['Instances', 'Instance'] });
+}
+
 /** ECS instances of one region, for one pass: a hundred ids a call. */
 export function createInstances(client: AlibabaClient): Machines {
-  const describe = (params: Params, urgency: Urgency, signal: AbortSignal | undefined) =>
-    client.list({
-      product: 'ecs',
-      action,
-      params,
-      urgency,
-      signal,
-      perPage: idsAtOnce,
-      items: ['Instances', 'Instance'],
-      paging: { by: 'token', size: 'MaxResults' },
-    });
   const seenIn = (items: readonly AnswerFields[]) =>
     seenById(
       items,
@@ -40,12 +38,14 @@ export function createInstances(client: AlibabaClient): Machines {
     holds: () => true,
     async all(ids, signal) {
       const lists = await inParallel(callsAtOnce, chunks(ids, idsAtOnce), (some) =>
-        describe({ InstanceIds: JSON.stringify(some) }, 'refresh', signal),
+        describeInstances(client, { InstanceIds: JSON.stringify(some) }, 'refresh', signal),
       );
       return seenIn(lists.flat());
     },
     async named(names, signal) {
-      const lists = await inParallel(callsAtOnce, names, (name) => describe({ InstanceName: name }, 'need', signal));
+      const lists = await inParallel(callsAtOnce, names, (name) =>
+        describeInstances(client, { InstanceName: name }, 'need', signal),
+      );
       return [...(await seenIn(lists.flat())).values()];
     },
     async get(id, signal) {

@@ -28,8 +28,6 @@ export function createInterfaces(client: Pick<AlibabaClient, 'list'>, place: Pic
           params: { VpcId, Status, PrivateIpAddress: some },
           urgency,
           signal,
-          perPage: addressesAtOnce,
-          paging: { by: 'token', size: 'MaxResults' },
           items: ['NetworkInterfaceSets', 'NetworkInterfaceSet'],
         }),
       );

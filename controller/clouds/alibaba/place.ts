@@ -32,7 +32,7 @@ export function createPlace(
       params: { VpcId },
       signal,
       perPage: 50,
-      paging: { by: 'number' },
+      paging: 'numbers',
       items: ['RouterTableList', 'RouterTableListType'],
     });
     const ids = found.map((one) => one.text('RouteTableId'));

@@ -44,7 +44,6 @@ interface Entry {
 const operation = 'routes';
 /** The most that one call takes. */
 const entriesAtOnce = 50;
-const perPage = 100;
 const tries = 6;
 const busyMs = 1000;
 
@@ -62,11 +61,10 @@ export function createRoutes({ client, clock, place }: RouteOptions): Routes<Ali
       client.list({
         product: 'vpc',
         action: 'DescribeRouteEntryList',
-        perPage,
         urgency,
         signal,
         params: { RouteTableId: table, RouteEntryType: 'Custom' },
-        paging: { by: 'token', size: 'MaxResult' },
+        paging: 'MaxResult',
         items: ['RouteEntrys', 'RouteEntry'],
       }),
     );

@@ -5,6 +5,7 @@ import { memberChanges } from '../member-changes.ts';
 import { chunks } from '../parallel.ts';
 import type { Server } from './clb/found.ts';
 import type { AlibabaClient } from './client.ts';
+import { describeInstances } from './instances.ts';
 import type { Interfaces } from './interfaces.ts';
 
 /** Actions that change the servers of a group. */
@@ -12,6 +13,8 @@ export type ServerActions = Readonly<Record<'add' | 'weigh' | 'remove', string>>
 
 export interface ServerEdit {
   readonly action: string;
+  /** Of the group. */
+  readonly name: string;
   readonly servers: readonly Server[];
 }
 
@@ -20,17 +23,17 @@ function isSame(a: Server, b: Server): boolean {
   return a.id === b.id && a.port === b.port && a.other?.ip === b.other?.ip;
 }
 
-/** @param what for people. @param atOnce the most that one call takes */
+/** @param name of the group. @param atOnce the most that one call takes */
 export function serverChanges(
-  what: string,
+  name: string,
   there: readonly Server[],
   desired: readonly Server[],
   atOnce: number,
   actions: ServerActions,
 ): Change[] {
   const change = (does: keyof ServerActions) => (servers: readonly Server[], at: number) => {
-    const summary = `${what}: ${does} ${servers.map(({ id, other }) => other?.ip || id).join(', ')}`;
-    return { what: `${does} ${at}`, summary, body: { action: actions[does], servers } satisfies ServerEdit };
+    const summary = `server group ${name}: ${does} ${servers.map(({ id, other }) => other?.ip || id).join(', ')}`;
+    return { what: `${does} ${at}`, summary, body: { action: actions[does], name, servers } satisfies ServerEdit };
   };
   const isThere = (one: Server) => there.some((each) => isSame(one, each));
   const isWeighed = (one: Server) => there.some((each) => isSame(one, each) && one.weight !== each.weight);
@@ -54,33 +57,21 @@ export interface ServerLookups {
   readonly interfaces: Interfaces;
 }
 
-/** The same error about the members that do not exist, where it is these that the cloud does not take. */
-export async function refusedServers(
-  lookups: ServerLookups,
-  error: unknown,
-  servers: readonly Server[],
-  io: ReadIo,
-): Promise<unknown> {
-  if (!isCloudError(error) || !['Invalid', 'NotFound'].includes(error.kind) || servers.length === 0) return error;
-  const pods = servers.filter(({ other }) => other !== undefined);
-  const nodes = servers.filter(({ other }) => other === undefined);
-  const subjects = [...(await missingPods(lookups, pods, io)), ...(await missingNodes(lookups, nodes, io))];
-  return error.with({ kind: subjects.length > 0 ? 'Invalid' : error.kind, subjects });
+/** For `catch`: the same error about those of the new members that do not exist, where the cloud does not take them. */
+export function namingMissing(lookups: ServerLookups, added: readonly Server[], io: ReadIo) {
+  return async (error: unknown): Promise<never> => {
+    if (!isCloudError(error) || !['Invalid', 'NotFound'].includes(error.kind) || added.length === 0) throw error;
+    const pods = added.filter(({ other }) => other !== undefined);
+    const nodes = added.filter(({ other }) => other === undefined);
+    const subjects = [...(await missingPods(lookups, pods, io)), ...(await missingNodes(lookups, nodes, io))];
+    throw error.with({ kind: subjects.length > 0 ? 'Invalid' : error.kind, subjects });
+  };
 }
 
 async function missingNodes({ client }: ServerLookups, servers: readonly Server[], { signal }: ReadIo) {
   if (servers.length === 0) return [];
   const params = { InstanceIds: JSON.stringify(servers.map(({ id }) => id)) };
-  const shown = await client.list({
-    product: 'ecs',
-    action: 'DescribeInstances',
-    params,
-    urgency: 'change',
-    signal,
-    perPage: 100,
-    paging: { by: 'token', size: 'MaxResults' },
-    items: ['Instances', 'Instance'],
-  });
+  const shown = await describeInstances(client, params, 'change', signal);
   const good = new Set(shown.map((one) => one.text('InstanceId')));
   const region = await client.region(signal);
   return servers.filter(({ id }) => !good.has(id)).map(({ id }) => alibaba.print({ instanceId: id, region }));

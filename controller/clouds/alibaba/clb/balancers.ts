@@ -4,7 +4,7 @@ import type { AlibabaClient, Params } from '../client.ts';
 import { cloud } from '../fault.ts';
 import type { Place } from '../place.ts';
 import { type Balancer, foundBalancer, kindNames, type Tags } from './found.ts';
-import { mark, tagList } from './tags.ts';
+import { mark, tag, tagChanges, tagList } from './tags.ts';
 
 export interface BalancerSpec {
   readonly name: string;
@@ -38,7 +38,8 @@ export function balancerKind(client: AlibabaClient, place: Place, clusterId: str
     locks: true,
     retryCreate: 'afterSearch',
     settleMs,
-    compare({ body, owner }, { name, isNamed, tags, fixed, settings }) {
+    compare(found, { name, isNamed, tags, fixed, settings }) {
+      const { body } = found;
       const differs = (params: Params) =>
         Object.entries(params).filter(([field, value]) => value !== undefined && !isShown(body.wire, field, value));
       const [other] = differs(fixed);
@@ -52,27 +53,21 @@ export function balancerKind(client: AlibabaClient, place: Place, clusterId: str
         const fields = differs(params);
         if (fields.length > 0) set(action, fields.map(([field, value]) => `${field} ${value}`).join(', '), params);
       }
-      const missing = Object.entries(tags).filter(([key, value]) => body.tags[key] !== value);
-      // Those of what is taken over come with the mark.
-      if (owner !== undefined && missing.length > 0)
-        set('TagResources', `tags ${missing.map(([key]) => key).join(', ')}`, {
-          ResourceType: 'instance',
-          ResourceId: [body.id],
-          Tag: tagList(Object.fromEntries(missing)),
-        });
+      changes.push(...tagChanges(found, tags, `load balancer ${body.name}`));
       return changes.length === 0 ? { same: true } : { changes };
     },
     fresh: ({ spec: { name, tags, fixed, settings } }) => ({
       body: freshBalancer(name, tags, Object.assign({}, fixed, ...Object.values(takenBy(undefined, settings)))),
     }),
-    async create({ spec: { name, tags, fixed, settings, atCreation } }, _inside, { permit, signal }) {
+    async create({ spec: { name, tags, fixed, settings, atCreation } }, _inside, io) {
+      const { signal } = io;
       const isPrivate = fixed['AddressType'] === 'intranet';
       const where = isPrivate
         ? { VpcId: await place.vpc(signal), VSwitchId: fixed['VSwitchId'] ?? (await place.vswitch(signal)) }
         : {};
       const chosen = Object.assign({}, ...Object.values(takenBy(undefined, settings))) as Params;
       const params = { LoadBalancerName: name, ...atCreation, ...chosen, ...fixed, ...where, Tag: tagList(tags) };
-      const answer = await client.call({ product: 'slb', action: 'CreateLoadBalancer', params, permit, signal });
+      const answer = await client.change('slb', 'CreateLoadBalancer', params, io);
       const id = answer.text('LoadBalancerId');
       const Tags = Object.entries(tags).map(([TagKey, TagValue]) => ({ TagKey, TagValue }));
       const shown = { ...defaults, ...params, ...answer.json(), Tags };
@@ -80,20 +75,17 @@ export function balancerKind(client: AlibabaClient, place: Place, clusterId: str
       // Without an address in the answer it is read.
       return { id, ...(found.address !== undefined && { found: [found] }) };
     },
-    async update({ id }, { what, body }, { permit, signal }) {
-      const of = what === 'TagResources' ? {} : { LoadBalancerId: id };
-      const params = { ...of, ...(body as Params) };
-      await client.call({ product: 'slb', action: what, params, permit, signal });
+    async update({ id }, { what, body }, io) {
+      if (what === 'tags') return tag(client, 'instance', id, body as Tags, io);
+      await client.change('slb', what, { LoadBalancerId: id, ...(body as Params) }, io);
       return {};
     },
-    async remove({ id, body }, { permit, signal }) {
+    async remove({ id, body }, io) {
       const params = { LoadBalancerId: id };
-      if (body.isProtected) {
-        // The classic controller protects what it makes, and takes that back here, too.
-        const off = { ...params, DeleteProtection: 'off' };
-        await client.call({ product: 'slb', action: 'SetLoadBalancerDeleteProtection', params: off, permit, signal });
-      }
-      await client.call({ product: 'slb', action: 'DeleteLoadBalancer', params, permit, signal });
+      // The classic controller protects what it makes, and takes that back here, too.
+      if (body.isProtected)
+        await client.change('slb', 'SetLoadBalancerDeleteProtection', { ...params, DeleteProtection: 'off' }, io);
+      await client.change('slb', 'DeleteLoadBalancer', params, io);
       return {};
     },
     mark: (found, as, want, io) => mark(client, 'instance', found, as, want, io),

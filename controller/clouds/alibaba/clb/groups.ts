@@ -1,6 +1,6 @@
-import type { Found, Kind } from '../../../engine/resource.ts';
+import type { Kind } from '../../../engine/resource.ts';
 import {
-  refusedServers,
+  namingMissing,
   type ServerActions,
   type ServerEdit,
   type ServerLookups,
@@ -42,7 +42,7 @@ export function groupKind(lookups: ServerLookups): Kind<GroupSpec, Group> {
     within: kindNames.balancer,
     retryCreate: 'afterSearch',
     compare: ({ body }, { name, servers }) => {
-      const changes = serverChanges(`server group ${name}`, body.servers, servers, atOnce, actions);
+      const changes = serverChanges(name, body.servers, servers, atOnce, actions);
       return changes.length === 0 ? { same: true } : { changes };
     },
     fresh: ({ spec: { name, servers } }) => ({ body: { name, servers: servers.slice(0, atOnce), members: [] } }),
@@ -53,35 +53,25 @@ export function groupKind(lookups: ServerLookups): Kind<GroupSpec, Group> {
         VServerGroupName: name,
         ...(first.length > 0 && { BackendServers: sent(first, name) }),
       };
-      const { permit, signal } = io;
-      const request = { product: 'slb', action: 'CreateVServerGroup', params, permit, signal } as const;
-      const answer = await client.call(request).catch(async (error: unknown) => {
-        throw await refusedServers(lookups, error, first, io);
-      });
+      const creating = client.change('slb', 'CreateVServerGroup', params, io);
+      const answer = await creating.catch(namingMissing(lookups, first, io));
       const id = answer.text('VServerGroupId');
       const parts = { id, within: io.within!, name, servers: first };
-      return { id, found: [foundGroup(parts, io.owner, await client.region(signal))] };
+      return { id, found: [foundGroup(parts, io.owner, await client.region(io.signal))] };
     },
     async update(found, change, io) {
-      const { action, servers } = change.body as ServerEdit;
-      const { permit, signal } = io;
-      const params = { VServerGroupId: found.id, BackendServers: sent(servers, found.body.name) };
-      await client.call({ product: 'slb', action, params, permit, signal }).catch(async (error: unknown) => {
-        throw action.startsWith('Add') ? await refusedServers(lookups, error, servers, io) : error;
-      });
-      const region = await client.region(signal);
-      return { found: [after(found, { action, servers }, region)] };
+      const edit = change.body as ServerEdit;
+      const params = { VServerGroupId: found.id, BackendServers: sent(edit.servers, edit.name) };
+      const added = edit.action === actions.add ? edit.servers : [];
+      await client.change('slb', edit.action, params, io).catch(namingMissing(lookups, added, io));
+      const region = await client.region(io.signal);
+      const parts = { id: found.id, within: found.within!, name: found.body.name };
+      const servers = serversAfter(found.body.servers, edit);
+      return { found: [{ ...found, body: foundGroup({ ...parts, servers }, undefined, region).body }] };
     },
-    async remove({ id }, { permit, signal }) {
-      const params = { VServerGroupId: id };
-      await client.call({ product: 'slb', action: 'DeleteVServerGroup', params, permit, signal });
+    async remove({ id }, io) {
+      await client.change('slb', 'DeleteVServerGroup', { VServerGroupId: id }, io);
       return {};
     },
   };
-}
-
-function after(found: Found<Group>, edit: ServerEdit, region: string): Found<Group> {
-  const servers = serversAfter(found.body.servers, edit);
-  const parts = { id: found.id, within: found.within!, name: found.body.name, servers };
-  return { ...found, body: foundGroup(parts, undefined, region).body };
 }

@@ -32,9 +32,7 @@ export function listenerKind(client: AlibabaClient): Kind<ListenerSpec, Listener
   const actionOf = (before: string, { protocol }: Pick<Listener, 'protocol'>, after: string) =>
     `${before}LoadBalancer${protocol.toUpperCase()}Listener${after}`;
 
-  async function send(action: string, params: Params, { permit, signal }: WriteIo): Promise<void> {
-    await client.call({ product: 'slb', action, params, permit, signal });
-  }
+  const send = (action: string, params: Params, io: WriteIo) => client.change('slb', action, params, io);
   function paramsOf(spec: ListenerSpec, { idOf }: Pick<WriteIo, 'idOf'>): Params {
     const list = spec.list === undefined ? {} : { AclStatus: 'on', AclType: 'white', AclId: idOf(spec.list) };
     return { ...spec.fields, ...list, Description: spec.description, VServerGroupId: idOf(spec.group) };

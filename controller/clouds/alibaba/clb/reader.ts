@@ -23,26 +23,21 @@ const isIdOf = {
  * network ones by calls of their own.
  */
 export function createBalancerReader(client: AlibabaClient, network: NetworkReads, clusterId: string): Reader {
-  const list = (params: Params, { urgency, signal }: Reading) =>
+  const list = (params: Params, reading: Reading) =>
     client.list({
       product: 'slb',
       action: 'DescribeLoadBalancers',
       params,
-      urgency,
-      signal,
-      perPage: 100,
-      paging: { by: 'number' },
+      ...reading,
+      paging: 'numbers',
       items: ['LoadBalancers', 'LoadBalancer'],
     });
-  const listenersOf = (params: Params, { urgency, signal }: Reading) =>
+  const listenersOf = (params: Params, reading: Reading) =>
     client.list({
       product: 'slb',
       action: 'DescribeLoadBalancerListeners',
       params,
-      urgency,
-      signal,
-      perPage: 100,
-      paging: { by: 'token', size: 'MaxResults' },
+      ...reading,
       items: ['Listeners'],
     });
 
@@ -152,7 +147,7 @@ export function createListReader(client: AlibabaClient): Reader {
       action: 'DescribeAccessControlLists',
       perPage: 50,
       ...reading,
-      paging: { by: 'number' },
+      paging: 'numbers',
       items: ['Acls', 'Acl'],
     });
     const found = all.map((one) => foundList(one, []));

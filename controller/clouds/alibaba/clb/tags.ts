@@ -1,6 +1,6 @@
-import type { Answer, Found, Want, WriteIo } from '../../../engine/resource.ts';
+import type { Answer, Change, Found, Want } from '../../../engine/resource.ts';
 import { type Owner, ownerTags } from '../../load-balancers.ts';
-import type { AlibabaClient } from '../client.ts';
+import type { AlibabaClient, Mutating } from '../client.ts';
 import type { Tags } from './found.ts';
 
 /** What is tagged, as each API names it. */
@@ -16,14 +16,29 @@ export function tagList(tags: Tags) {
   return Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
 }
 
-export async function tag(client: AlibabaClient, type: ResourceType, id: string, tags: Tags, io: WriteIo) {
+export async function tag(
+  client: AlibabaClient,
+  type: ResourceType,
+  id: string,
+  tags: Tags,
+  io: Mutating,
+): Promise<Answer> {
   const product = type === 'instance' || type === 'acl' ? 'slb' : 'nlb';
   const params = { ResourceType: type, ResourceId: [id], Tag: tagList(tags) };
-  await client.call({ product, action: 'TagResources', params, permit: io.permit, signal: io.signal });
+  await client.change(product, 'TagResources', params, io);
+  return {};
 }
 
 interface Tagged {
   readonly tags: Tags;
+}
+
+/** For `tag`. Tags of what is taken over come with its mark. @param what for people */
+export function tagChanges({ body, owner }: Found<Tagged>, tags: Tags, what: string): Change[] {
+  const missing = Object.entries(tags).filter(([key, value]) => body.tags[key] !== value);
+  if (owner === undefined || missing.length === 0) return [];
+  const summary = `${what}: tags ${missing.map(([key]) => key).join(', ')}`;
+  return [{ what: 'tags', phase: 'set', summary, body: Object.fromEntries(missing) }];
 }
 
 /** A tag says that it is retained, so that one call is enough; it says nothing while it is empty. */
@@ -33,15 +48,14 @@ export async function mark<Body extends Tagged>(
   found: Found<Body>,
   as: 'ours' | 'retained',
   want: Want<{ readonly tags: Tags }> | undefined,
-  io: WriteIo,
+  io: Mutating,
 ): Promise<Answer> {
   const { retained, serviceName } = ownerTags;
   const { owner: _, ...rest } = found;
   const { tags } = found.body;
   if (as === 'ours') {
     const reset = tags[retained] === undefined ? {} : { [retained]: '' };
-    await tag(client, type, found.id, { ...want!.spec.tags, ...reset }, io);
-    return {};
+    return tag(client, type, found.id, { ...want!.spec.tags, ...reset }, io);
   }
   const kept = { [retained]: tags[serviceName] || 'unknown' };
   await tag(client, type, found.id, kept, io);

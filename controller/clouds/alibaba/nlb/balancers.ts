@@ -1,7 +1,7 @@
 import type { Change, Kind } from '../../../engine/resource.ts';
 import { freshBalancer, settleMs } from '../clb/balancers.ts';
 import { type Balancer, kindNames, type Tags } from '../clb/found.ts';
-import { mark, tag, tagList } from '../clb/tags.ts';
+import { mark, tag, tagChanges, tagList } from '../clb/tags.ts';
 import type { AlibabaClient, Params } from '../client.ts';
 import type { Place } from '../place.ts';
 import { differing, send } from './calls.ts';
@@ -37,7 +37,8 @@ export function networkBalancerKind(client: AlibabaClient, place: Place): Kind<N
     locks: true,
     retryCreate: 'afterSearch',
     settleMs,
-    compare({ body: { wire, name: before, tags: shownTags }, owner }, spec) {
+    compare(found, spec) {
+      const { wire, name: before } = found.body;
       const isAs = (field: string, value: unknown) =>
         String(wire[field] ?? '').toLowerCase() === String(value).toLowerCase();
       if (!isAs('AddressIpVersion', spec.ipVersion))
@@ -68,10 +69,7 @@ export function networkBalancerKind(client: AlibabaClient, place: Place): Kind<N
       // Without any group, everybody is let in.
       groups('LoadBalancerJoinSecurityGroup', join, { phase: 'grow', guards: there.length === 0 });
       groups('LoadBalancerLeaveSecurityGroup', leave, { phase: 'shrink' });
-      const missing = Object.entries(spec.tags).filter(([key, value]) => shownTags[key] !== value);
-      // Those of what is taken over come with the mark.
-      if (owner !== undefined && missing.length > 0)
-        set('TagResources', `tags ${missing.map(([key]) => key).join(', ')}`, Object.fromEntries(missing));
+      changes.push(...tagChanges(found, spec.tags, `load balancer ${before}`));
       return changes.length === 0 ? { same: true } : { changes };
     },
     // Security groups are joined by calls of their own.
@@ -99,23 +97,18 @@ export function networkBalancerKind(client: AlibabaClient, place: Place): Kind<N
         ...(isProtected && { DeletionProtectionConfig: { Enabled: true } }),
         ...(modification && { ModificationProtectionConfig: { Status: modification } }),
       };
-      const { answer } = await send(client, 'CreateLoadBalancer', params, io);
+      const answer = await client.change('nlb', 'CreateLoadBalancer', params, io);
       return { id: answer.text('LoadbalancerId') };
     },
     async update({ id }, { what, body }, io) {
-      if (what === 'TagResources') {
-        await tag(client, 'loadbalancer', id, body as Tags, io);
-        return {};
-      }
-      const { answer: _, ...job } = await send(client, what, { LoadBalancerId: id, ...(body as Params) }, io);
-      return job;
+      if (what === 'tags') return tag(client, 'loadbalancer', id, body as Tags, io);
+      return send(client, what, { LoadBalancerId: id, ...(body as Params) }, io);
     },
     async remove({ id, body }, io) {
       const params = { LoadBalancerId: id };
       if (body.isProtected)
         await send(client, 'UpdateLoadBalancerProtection', { ...params, DeletionProtectionEnabled: false }, io);
-      const { answer: _, ...job } = await send(client, 'DeleteLoadBalancer', params, io);
-      return job;
+      return send(client, 'DeleteLoadBalancer', params, io);
     },
     mark: (found, as, want, io) => mark(client, 'loadbalancer', found, as, want, io),
   };

@@ -1,21 +1,22 @@
 import { CloudError } from '../../../../common/cloud-error.ts';
-import type { Answer, OperationState, ReadIo, WriteIo } from '../../../engine/resource.ts';
+import type { Answer, OperationState, ReadIo } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import { unlessNotFound } from '../../not-found.ts';
 import { inParallel } from '../../parallel.ts';
-import type { AlibabaClient, Params } from '../client.ts';
+import type { AlibabaClient, Mutating, Params } from '../client.ts';
 import { cloud } from '../fault.ts';
 
-/** Sends one change. Its effect is complete when the job has ended that the answer names. */
-export async function send(
-  client: AlibabaClient,
-  action: string,
-  params: Params,
-  { permit, signal }: WriteIo,
-): Promise<{ readonly answer: AnswerFields } & Pick<Answer, 'operation'>> {
-  const answer = await client.call({ product: 'nlb', action, params, permit, signal });
+type Begun = Pick<Answer, 'operation'>;
+
+/** The effect of a change is complete when this job has ended. */
+export function jobIn(answer: AnswerFields): Begun {
   const operation = answer.optionalText('JobId');
-  return { answer, ...(operation !== undefined && { operation }) };
+  return operation === undefined ? {} : { operation };
+}
+
+/** Sends one change. */
+export async function send(client: AlibabaClient, action: string, params: Params, io: Mutating): Promise<Begun> {
+  return jobIn(await client.change('nlb', action, params, io));
 }
 
 /** The state of these jobs; one that is not there any more has ended. */

@@ -3,7 +3,7 @@ import { answerFields } from '../../answer-fields.ts';
 import { kindNames } from '../clb/found.ts';
 import type { AlibabaClient, Params } from '../client.ts';
 import { cloud } from '../fault.ts';
-import { differing, send } from './calls.ts';
+import { differing, jobIn, send } from './calls.ts';
 import { foundNetworkListener, type NetworkListener } from './found.ts';
 
 export interface NetworkListenerSpec {
@@ -40,27 +40,24 @@ export function networkListenerKind(client: AlibabaClient): Kind<NetworkListener
         ServerGroupId: io.idOf(group),
         ...fields,
       };
-      const { answer, ...job } = await send(client, 'CreateListener', wire, io);
+      const answer = await client.change('nlb', 'CreateListener', wire, io);
       const id = answer.text('ListenerId');
       const shown = answerFields({ ...wire, ListenerId: id }, { cloud, operation: 'CreateListener' });
-      return { id, found: [foundNetworkListener(shown, io.owner)], ...job };
+      return { id, found: [foundNetworkListener(shown, io.owner)], ...jobIn(answer) };
     },
     async update(found, { what, body }, io) {
       const ListenerId = found.id;
       if (what === 'start') {
-        const { answer: _, ...job } = await send(client, 'StartListener', { ListenerId }, io);
+        const job = await send(client, 'StartListener', { ListenerId }, io);
         return { found: [{ ...found, body: { ...found.body, isStarted: true } }], ...job };
       }
       const { group, fields } = body as Pick<NetworkListenerSpec, 'group' | 'fields'>;
       const params = { ...fields, ServerGroupId: io.idOf(group) };
-      const { answer: _, ...job } = await send(client, 'UpdateListenerAttribute', { ListenerId, ...params }, io);
+      const job = await send(client, 'UpdateListenerAttribute', { ListenerId, ...params }, io);
       const wire = { ...found.body.wire, ...params, ListenerStatus: found.body.isStarted ? 'Running' : 'Stopped' };
       const shown = answerFields(wire, { cloud, operation: 'UpdateListenerAttribute' });
       return { found: [foundNetworkListener(shown, found.owner)], ...job };
     },
-    async remove({ id }, io) {
-      const { answer: _, ...job } = await send(client, 'DeleteListener', { ListenerId: id }, io);
-      return job;
-    },
+    remove: ({ id }, io) => send(client, 'DeleteListener', { ListenerId: id }, io),
   };
 }

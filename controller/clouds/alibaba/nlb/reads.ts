@@ -43,15 +43,7 @@ const idsAtOnce = 20;
 
 export function createNetworkReads(client: AlibabaClient, clusterId: string): NetworkReads {
   const list = (action: string, items: string, params: Params, reading: Partial<Reading>) =>
-    client.list({
-      product: 'nlb',
-      action,
-      params,
-      perPage: 100,
-      ...reading,
-      items: [items],
-      paging: { by: 'token', size: 'MaxResults' },
-    });
+    client.list({ product: 'nlb', action, params, ...reading, items: [items] });
 
   /** @param ids undefined: all of the region */
   async function balancers(ids: readonly string[] | undefined, reading: Reading): Promise<Found[]> {
