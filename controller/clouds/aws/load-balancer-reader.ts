@@ -8,15 +8,7 @@ import { type LoadBalancerView, slotOf } from './load-balancer-view.ts';
 import { carrierOf as networkCarrier } from './nlb/balancer-kinds.ts';
 import type { NetworkLoadBalancer, Target, TargetGroup } from './nlb/network-load-balancer.ts';
 import { type NlbQueries, unlessGone } from './nlb/queries.ts';
-import {
-  networkKinds,
-  showAttributes,
-  showGroupAttributes,
-  showListener,
-  showNetworkBalancer,
-  showTargetGroup,
-  showTargets,
-} from './nlb/resources.ts';
+import { networkKinds, showDetail, showListener, showNetworkBalancer, showTargetGroup } from './nlb/resources.ts';
 import { findNetwork, listNetwork } from './nlb/search.ts';
 import type { AwsParts } from './parts.ts';
 import { type BalancerType, type Carriers, typeOfId } from './security-groups/carriers.ts';
@@ -136,7 +128,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
       view.forwards.read(arn, listeners);
       return [
         ...listeners.map((one) => showListener(one, found.body, view)),
-        ...(attributes === undefined ? [] : [showAttributes(arn, { name, attributes })]),
+        ...(attributes === undefined ? [] : [showDetail(networkKinds.attributes, arn, { name, attributes })]),
       ];
     });
     return read ?? [];
@@ -158,13 +150,13 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
     const key = targets.map(({ id, healthy }) => `${id} ${healthy}`).join();
     const shared = lists.get(key) ?? targets;
     lists.set(key, shared);
-    return [showTargets(arn, { name, targets: shared })];
+    return [showDetail(networkKinds.targets, arn, { name, targets: shared })];
   }
 
   async function groupAttributesOf({ body }: Found<TargetGroup>, { signal }: ReadIo): Promise<readonly Found[]> {
     const { arn, name } = body;
     const attributes = await unlessProvedGone(arn, { signal }, () => network.groupAttributes(arn, { signal }));
-    return attributes === undefined ? [] : [showGroupAttributes(arn, { name, attributes })];
+    return attributes === undefined ? [] : [showDetail(networkKinds.groupAttributes, arn, { name, attributes })];
   }
 
   async function unlessProvedGone<Answer>(

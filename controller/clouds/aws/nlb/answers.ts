@@ -30,7 +30,6 @@ export function loadBalancerOf(answer: ElbLoadBalancer, tags: Tags): NetworkLoad
     securityGroups: answer.SecurityGroups ?? [],
     createdAtMs: answer.CreatedTime?.getTime(),
     tags,
-    attributes: undefined,
   };
 }
 

@@ -22,11 +22,13 @@ import type { NetworkReads } from '../security-groups/network-reads.ts';
 import type { SecurityGroupCalls } from '../security-groups/security-group-calls.ts';
 import { chooseSubnets } from '../subnets.ts';
 import { loadBalancerOf } from './answers.ts';
-import { compareAttributes, compareNetwork, type NetworkSpec, type PlaceSpec } from './balancer-spec.ts';
+import { addressChange, type NetworkSpec, networkChanges, type PlaceSpec } from './balancer-spec.ts';
 import type { TagMarks } from './marks.ts';
-import type { NetworkLoadBalancer } from './network-load-balancer.ts';
+import type { AttributeList, NetworkLoadBalancer } from './network-load-balancer.ts';
 import type { NlbQueries } from './queries.ts';
-import { type BalancerAttributes, networkKinds, showAttributes, showNetworkBalancer } from './resources.ts';
+import { attributeChanges, comparison, networkKinds, showDetail, showNetworkBalancer } from './resources.ts';
+
+const defaultAttributes = { 'load_balancing.cross_zone.enabled': 'false', 'access_logs.s3.enabled': 'false' };
 
 export interface NetworkKindsParts {
   readonly parts: Pick<AwsParts, 'config' | 'context' | 'allowedGroups' | 'elbv2'>;
@@ -84,7 +86,10 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
     if (answer?.LoadBalancerArn === undefined) throw invalid('CreateLoadBalancer', `the answer has no ARN for ${name}`);
     const made = loadBalancerOf(answer, tags);
     // With the defaults, of which what differs is one of its first changes.
-    return { id: made.arn, found: [take(made), showAttributes(made.arn, { name, attributes: {} })] };
+    return {
+      id: made.arn,
+      found: [take(made), showDetail(networkKinds.attributes, made.arn, { name, attributes: {} })],
+    };
   }
 
   /** One for each subnet, in the order of their zones. */
@@ -130,7 +135,9 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
       case 'attributes': {
         const attributes = body as Tags;
         await modifyAttributes(there.arn, attributes, io);
-        return { found: [take(there), showAttributes(there.arn, { name: there.name, attributes })] };
+        return {
+          found: [take(there), showDetail(networkKinds.attributes, there.arn, { name: there.name, attributes })],
+        };
       }
       case 'security groups': {
         const service = there.tags[ownerTags.serviceName] ?? '';
@@ -199,10 +206,12 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
     retryCreate: 'atOnce',
     compare(found, spec) {
       if (spec === undefined) return { same: true };
-      const compared = compareNetwork(found.body, spec);
-      if ('replace' in compared) return compared;
-      const changes = [...('changes' in compared ? compared.changes : []), ...marks.changes(found, spec, spec.name)];
-      return changes.length > 0 ? { changes } : { same: true };
+      const other = addressChange(found.body, spec);
+      if (other !== undefined) return { replace: other, order: 'deleteFirst' };
+      const { name, attributes: asked } = spec;
+      // Of one that was just made; of others they are a resource of their own.
+      const attributes = found.id === '' ? attributesDiffering({ name, attributes: {} }, asked) : [];
+      return comparison([...networkChanges(found.body, spec), ...attributes, ...marks.changes(found, spec, name)]);
     },
     fresh: ({ spec }) => ({ body: freshBalancer(spec!) }),
     create: ({ spec }, _, io) => create(spec!, io),
@@ -214,20 +223,19 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
     },
   };
 
-  const attributes: Kind<Tags | undefined, BalancerAttributes> = {
+  const attributes: Kind<Tags | undefined, AttributeList> = {
     kind: networkKinds.attributes,
     within: networkKinds.balancer,
     // A new one has the defaults, and what differs is one of its first changes.
     inline: true,
     retryCreate: 'atOnce',
-    compare({ body }, asked) {
-      const changes = asked === undefined ? [] : compareAttributes(body.name, body.attributes, asked);
-      return changes.length > 0 ? { changes } : { same: true };
-    },
+    compare: ({ body }, asked) => comparison(asked === undefined ? [] : attributesDiffering(body, asked)),
     async update({ id, body }, change, io) {
       const changed = change.body as Tags;
       await modifyAttributes(id, changed, io);
-      return { found: [showAttributes(id, { ...body, attributes: { ...body.attributes, ...changed } })] };
+      return {
+        found: [showDetail(networkKinds.attributes, id, { ...body, attributes: { ...body.attributes, ...changed } })],
+      };
     },
   };
   return { balancer, attributes: attributes as Kind };
@@ -278,6 +286,9 @@ function freshBalancer({ name, scheme, addressType, groups, place }: NetworkSpec
     securityGroups: groups ?? [],
     createdAtMs: undefined,
     tags: {},
-    attributes: {},
   };
+}
+
+function attributesDiffering({ name, attributes }: AttributeList, asked: Tags) {
+  return attributeChanges(`attributes of ${name}`, attributes, asked, defaultAttributes);
 }

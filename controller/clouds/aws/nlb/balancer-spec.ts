@@ -1,4 +1,4 @@
-import type { Change, Comparison } from '../../../engine/resource.ts';
+import type { Change } from '../../../engine/resource.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import type { TagSpec } from './marks.ts';
 import type { NetworkLoadBalancer } from './network-load-balancer.ts';
@@ -47,39 +47,24 @@ export function lostSubnets({ places }: NetworkLoadBalancer, { subnets }: Pick<P
   return places.map(({ subnet }) => subnet).filter((subnet) => !subnets.includes(subnet));
 }
 
-/** Exactly one call each, but for tags. Pure. */
-export function compareNetwork(there: NetworkLoadBalancer, spec: NetworkSpec): Comparison {
-  const other = addressChange(there, spec);
-  if (other !== undefined) return { replace: other, order: 'deleteFirst' };
-  const { name } = there;
-  const { place, addressType, groups } = spec;
+/** What a call each can change, but for tags and attributes. Pure. */
+export function networkChanges(
+  { name, addressType: standing, places, securityGroups }: NetworkLoadBalancer,
+  { place, addressType, groups }: NetworkSpec,
+): readonly Change[] {
   const changes: Change[] = [];
   const change = (what: string, from: string, to: string, body: unknown) =>
     changes.push({ what, phase: 'set', summary: `${what} of ${name} from ${from} to ${to}`, body });
-  if (there.addressType !== addressType) change('address type', there.addressType, addressType, addressType);
-  const subnets = there.places.map(({ subnet }) => subnet);
+  if (standing !== addressType) change('address type', standing, addressType, addressType);
+  const subnets = places.map(({ subnet }) => subnet);
   const named = place?.subnets ?? [];
   if (named.length > 0 && named.every((id) => id.startsWith('subnet-')) && !isSameSet(named, subnets))
     // With what stands: several calls on the way are no calls without effect.
     change('subnets', subnets.join(', '), named.join(', '), { place, from: subnets });
   // Without groups at its creation it never gets any.
-  if (groups !== undefined && there.securityGroups.length > 0 && !isSameSet(groups, there.securityGroups))
-    change('security groups', there.securityGroups.join(', '), groups.join(', '), groups);
-  if (there.attributes !== undefined) changes.push(...compareAttributes(name, there.attributes, spec.attributes));
-  return changes.length > 0 ? { changes } : { same: true };
-}
-
-export function compareAttributes(
-  name: string,
-  there: Readonly<Record<string, string>>,
-  asked: Readonly<Record<string, string>>,
-): readonly Change[] {
-  const body = Object.fromEntries(
-    Object.entries(asked).filter(([key, value]) => (there[key] ?? (key.endsWith('.enabled') ? 'false' : '')) !== value),
-  );
-  const shown = Object.entries(body).map(([key, value]) => `${key}=${value}`);
-  if (shown.length === 0) return [];
-  return [{ what: 'attributes', phase: 'set', summary: `attributes of ${name}: ${shown.join(', ')}`, body }];
+  if (groups !== undefined && securityGroups.length > 0 && !isSameSet(groups, securityGroups))
+    change('security groups', securityGroups.join(', '), groups.join(', '), groups);
+  return changes;
 }
 
 export function isSameSet(one: readonly string[], other: readonly string[]): boolean {

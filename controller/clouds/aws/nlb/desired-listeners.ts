@@ -137,14 +137,17 @@ function healthOf(
   };
 }
 
+/** AWS's own default, see "Client IP preservation". */
+export function preservesClientIp(group: { readonly targetType: string; readonly protocol: string }): boolean {
+  return group.targetType === 'instance' || group.protocol === 'UDP' || group.protocol === 'TCP_UDP';
+}
+
 /** Complete, so that an annotation that goes takes its effect with it. */
 function attributesOf(settings: NlbSettings, protocol: string): Record<string, string> {
   const { targetType, preserveClientIp, proxyProtocol, unclear } = settings;
   if (unclear.has(keys.targetGroupAttributes)) return {};
-  // AWS's own defaults, see "Client IP preservation".
-  const preserved = targetType === 'instance' || protocol === 'UDP' || protocol === 'TCP_UDP';
   return {
-    'preserve_client_ip.enabled': String(preserveClientIp ?? preserved),
+    'preserve_client_ip.enabled': String(preserveClientIp ?? preservesClientIp({ targetType, protocol })),
     'proxy_protocol_v2.enabled': String(proxyProtocol),
   };
 }

@@ -10,7 +10,7 @@ import type { AwsParts } from '../parts.ts';
 import { listenerOf } from './answers.ts';
 import type { TagMarks, TagSpec } from './marks.ts';
 import type { Listener } from './network-load-balancer.ts';
-import { networkKinds, showListener } from './resources.ts';
+import { comparison, networkKinds, showListener } from './resources.ts';
 
 export interface ListenerSpec extends TagSpec {
   readonly port: number;
@@ -67,7 +67,7 @@ export function createListenerKind(
       const summary = `${name}: ${differing.join(', ')}`;
       const changes: Change[] = [...marks.changes(found, spec, name)];
       if (differing.length > 0) changes.unshift({ what: 'listener', phase: 'set', summary, body: spec });
-      return changes.length > 0 ? { changes } : { same: true };
+      return comparison(changes);
     },
     async create({ spec }, _, io) {
       const { permit, signal, owner, within = '' } = io;

@@ -55,9 +55,9 @@ export interface TargetList {
   readonly targets: readonly Target[];
 }
 
-/** Attributes of a target group; no list shows them. */
-export interface TargetGroupAttributes {
-  /** Of the target group. */
+/** Attributes of a load balancer or a target group; no list shows them. */
+export interface AttributeList {
+  /** Of what has them. */
   readonly name: string;
   readonly attributes: Tags;
 }
@@ -85,8 +85,6 @@ export interface NetworkLoadBalancer {
   readonly securityGroups: readonly string[];
   readonly createdAtMs: number | undefined;
   readonly tags: Tags;
-  /** Undefined: not read. */
-  readonly attributes: Tags | undefined;
 }
 
 export function isNetwork(body: unknown): body is NetworkLoadBalancer {

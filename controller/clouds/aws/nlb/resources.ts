@@ -1,15 +1,9 @@
-import type { Found } from '../../../engine/resource.ts';
+import type { Change, Comparison, Found } from '../../../engine/resource.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import { isClassicControllers, ownerIn, serviceNameTag, type Tags } from '../load-balancer-tags.ts';
 import { isRetained, type LoadBalancerView, slotOf } from '../load-balancer-view.ts';
 import { balancerKind, groupKinds, targetGroupKind } from '../security-groups/group-resources.ts';
-import type {
-  Listener,
-  NetworkLoadBalancer,
-  TargetGroup,
-  TargetGroupAttributes,
-  TargetList,
-} from './network-load-balancer.ts';
+import type { Listener, NetworkLoadBalancer, TargetGroup } from './network-load-balancer.ts';
 
 export const networkKinds = {
   ...groupKinds,
@@ -56,18 +50,8 @@ export function showNetworkBalancer(
     retained: isRetained(tags, view.cluster),
     // One that has failed serves no address that could be lost.
     ...(state !== 'failed' && { address: hostname }),
-    body: { ...balancer, attributes: undefined },
+    body: balancer,
   };
-}
-
-export interface BalancerAttributes {
-  /** Of the load balancer. */
-  readonly name: string;
-  readonly attributes: Readonly<Record<string, string>>;
-}
-
-export function showAttributes(arn: string, body: BalancerAttributes): Found<BalancerAttributes> {
-  return { kind: networkKinds.attributes, id: arn, key: 'main', within: arn, status: 'ready', body };
 }
 
 /**
@@ -138,10 +122,20 @@ export function showTargetGroup(
   };
 }
 
-export function showTargets(arn: string, body: TargetList): Found<TargetList> {
-  return { kind: networkKinds.targets, id: arn, key: body.name, within: arn, status: 'ready', body };
+/** What no list shows of a load balancer or a target group. */
+export function showDetail<Body extends { readonly name: string }>(kind: string, arn: string, body: Body): Found<Body> {
+  const key = kind === networkKinds.attributes ? 'main' : body.name;
+  return { kind, id: arn, key, within: arn, status: 'ready', body };
 }
 
-export function showGroupAttributes(arn: string, body: TargetGroupAttributes): Found<TargetGroupAttributes> {
-  return { kind: networkKinds.groupAttributes, id: arn, key: body.name, within: arn, status: 'ready', body };
+/** @param defaults what a new one has; otherwise nothing */
+export function attributeChanges(what: string, there: Tags, asked: Tags, defaults: Tags): readonly Change[] {
+  const differing = Object.entries(asked).filter(([key, value]) => (there[key] ?? defaults[key] ?? '') !== value);
+  if (differing.length === 0) return [];
+  const summary = `${what}: ${differing.map(([key, value]) => `${key}=${value}`).join(', ')}`;
+  return [{ what: 'attributes', phase: 'set', summary, body: Object.fromEntries(differing) }];
+}
+
+export function comparison(changes: readonly Change[]): Comparison {
+  return changes.length > 0 ? { changes } : { same: true };
 }

@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/client-elastic-load-balancing-v2';
 import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import { aws } from '../../../../common/provider-id/aws.ts';
-import type { Answer, Change, Comparison, Found, Kind, WriteIo } from '../../../engine/resource.ts';
+import type { Answer, Change, Found, Kind, WriteIo } from '../../../engine/resource.ts';
 import { codeOf } from '../errors.ts';
 import { createInUse } from '../in-use.ts';
 import { sdkTags, type Tags } from '../load-balancer-tags.ts';
@@ -19,9 +19,9 @@ import { refuseClosedNodes } from '../security-groups/node-group.ts';
 import { targetGroupOf } from './answers.ts';
 import type { DesiredGroup } from './desired-listeners.ts';
 import type { TagMarks } from './marks.ts';
-import type { Health, TargetGroup, TargetGroupAttributes, TargetList } from './network-load-balancer.ts';
+import type { AttributeList, Health, TargetGroup, TargetList } from './network-load-balancer.ts';
 import type { NlbQueries } from './queries.ts';
-import { networkKinds, showGroupAttributes, showTargetGroup, showTargets } from './resources.ts';
+import { comparison, networkKinds, showDetail, showTargetGroup } from './resources.ts';
 import {
   compareAttributes,
   compareTargets,
@@ -74,14 +74,21 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
     const { TargetGroups } = await elbv2().change(command, options(io));
     const made = targetGroupOf(TargetGroups?.[0] ?? {}, tags);
     const attributes = defaultAttributes(spec.group);
-    const shown = [showTargets(made.arn, { name, targets: [] }), showGroupAttributes(made.arn, { name, attributes })];
+    const shown = [
+      showDetail(networkKinds.targets, made.arn, { name, targets: [] }),
+      showDetail(networkKinds.groupAttributes, made.arn, { name, attributes }),
+    ];
     return { id: made.arn, found: [take(made), ...shown] };
   }
 
-  async function setAttributes(arn: string, there: TargetGroupAttributes, changed: Tags, io: WriteIo): Promise<Answer> {
+  async function setAttributes(arn: string, there: AttributeList, changed: Tags, io: WriteIo): Promise<Answer> {
     const request = { TargetGroupArn: arn, Attributes: sdkTags(changed) };
     await elbv2().change(new ModifyTargetGroupAttributesCommand(request), options(io));
-    return { found: [showGroupAttributes(arn, { ...there, attributes: { ...there.attributes, ...changed } })] };
+    return {
+      found: [
+        showDetail(networkKinds.groupAttributes, arn, { ...there, attributes: { ...there.attributes, ...changed } }),
+      ],
+    };
   }
 
   async function change(arn: string, there: TargetList, call: TargetChange, io: WriteIo): Promise<Answer> {
@@ -100,7 +107,7 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
         if (left.some(({ id }) => call.ids.includes(id))) throw error;
       }
     }
-    return { found: [showTargets(arn, withChange(there, call))] };
+    return { found: [showDetail(networkKinds.targets, arn, withChange(there, call))] };
   }
 
   /** Whether all are registered: a group with too little room gets as many as it takes. Throws where it takes none. */
@@ -199,7 +206,7 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
     compare: ({ body }, spec) => comparison(spec === undefined ? [] : compareTargets(body, spec.members)),
     update: ({ id, body: there }, { body }, io) => change(id, there, body as TargetChange, io),
   };
-  const attributes: Kind<DesiredGroup | undefined, TargetGroupAttributes> = {
+  const attributes: Kind<DesiredGroup | undefined, AttributeList> = {
     kind: networkKinds.groupAttributes,
     within,
     inline: true,
@@ -208,10 +215,6 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
     update: ({ id, body: there }, { body }, io) => setAttributes(id, there, body as Tags, io),
   };
   return [group, targets, attributes] as unknown as readonly Kind[];
-}
-
-function comparison(changes: readonly Change[]): Comparison {
-  return changes.length > 0 ? { changes } : { same: true };
 }
 
 function freshGroup({ group }: TargetGroupSpec): TargetGroup {

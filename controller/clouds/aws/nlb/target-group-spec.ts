@@ -2,9 +2,11 @@ import { aws } from '../../../../common/provider-id/aws.ts';
 import type { Change } from '../../../engine/resource.ts';
 import type { DesiredMember } from '../../load-balancers.ts';
 import { memberChanges } from '../../member-changes.ts';
-import type { DesiredGroup } from './desired-listeners.ts';
+import type { Tags } from '../load-balancer-tags.ts';
+import { type DesiredGroup, preservesClientIp } from './desired-listeners.ts';
 import type { TagSpec } from './marks.ts';
-import type { Target, TargetGroupAttributes, TargetList } from './network-load-balancer.ts';
+import type { AttributeList, Target, TargetList } from './network-load-balancer.ts';
+import { attributeChanges } from './resources.ts';
 
 /** As upstream; one call takes as many as a request may carry. */
 const targetsPerCall = 100;
@@ -62,12 +64,8 @@ export function targetsOf(
 }
 
 /** What a new target group has. */
-export function defaultAttributes({
-  targetType,
-  protocol,
-}: Pick<DesiredGroup, 'targetType' | 'protocol'>): Readonly<Record<string, string>> {
-  const preserved = targetType === 'instance' || protocol === 'UDP' || protocol === 'TCP_UDP';
-  return { 'preserve_client_ip.enabled': String(preserved), 'proxy_protocol_v2.enabled': 'false' };
+export function defaultAttributes(group: Pick<DesiredGroup, 'targetType' | 'protocol'>): Tags {
+  return { 'preserve_client_ip.enabled': String(preservesClientIp(group)), 'proxy_protocol_v2.enabled': 'false' };
 }
 
 /** What differs, each a call. Pure. */
@@ -92,18 +90,8 @@ export function compareTargets({ name, targets: there }: TargetList, asked: Targ
   );
 }
 
-/** Pure. */
-export function compareAttributes(
-  { name, attributes: there }: TargetGroupAttributes,
-  group: DesiredGroup,
-): readonly Change[] {
-  const defaults = defaultAttributes(group);
-  const body = Object.fromEntries(
-    Object.entries(group.attributes).filter(([key, value]) => (there[key] ?? defaults[key]) !== value),
-  );
-  const shown = Object.entries(body).map(([key, value]) => `${key}=${value}`);
-  if (shown.length === 0) return [];
-  return [{ what: 'attributes', phase: 'set', summary: `target group ${name}: ${shown.join(', ')}`, body }];
+export function compareAttributes({ name, attributes }: AttributeList, group: DesiredGroup): readonly Change[] {
+  return attributeChanges(`target group ${name}`, attributes, group.attributes, defaultAttributes(group));
 }
 
 /** The targets after that change. */
