@@ -1,10 +1,10 @@
 import { canonical } from '../ip-address.ts';
 import { chunks, inParallel } from '../parallel.ts';
 import type { Urgency } from '../urgency.ts';
+import { callsAtOnce } from './balancer-reads.ts';
 import type { Server } from './clb/found.ts';
 import type { AlibabaClient } from './client.ts';
 import type { Place } from './place.ts';
-import { callsAtOnce } from './reading.ts';
 
 /** Network interfaces of the VPC. */
 export interface Interfaces {

@@ -42,7 +42,10 @@ export function listKind(client: AlibabaClient): Kind<ListSpec, AccessList> {
       const params = { AclName: name, AddressIPVersion: version, Tag: tagList(tags) };
       const id = (await client.change('slb', 'CreateAccessControlList', params, io)).text('AclId');
       const body: AccessList = { name, tags, ranges: [] };
-      return { id, found: [{ kind: kindNames.list, id, owner: io.owner, key: listKey(version), status: 'ready', body }] };
+      return {
+        id,
+        found: [{ kind: kindNames.list, id, owner: io.owner, key: listKey(version), status: 'ready', body }],
+      };
     },
     async update(found, change, io) {
       const { what, ranges } = change.body as { readonly what: 'add' | 'remove'; readonly ranges: readonly string[] };

@@ -1,71 +1,45 @@
-import { type Detail, type Found, identityOf, isOwnedBy, type Query, type Reader } from '../../../engine/resource.ts';
+import { type Detail, type Found, isOwnedBy, type Reader } from '../../../engine/resource.ts';
 import { normalCidr } from '../../ip-address.ts';
+import { type Reading, readerOf } from '../../list-reader.ts';
 import { unlessNotFound } from '../../not-found.ts';
-import { chunks, inParallel } from '../../parallel.ts';
+import { inParallel } from '../../parallel.ts';
+import { type BalancerCalls, callsAtOnce, readBalancers, serversMaxAgeMs } from '../balancer-reads.ts';
 import type { AlibabaClient, Params } from '../client.ts';
-import { proveGone } from '../gone.ts';
 import { isNetwork, networkSlots } from '../nlb/found.ts';
 import { type NetworkReads, networkKinds, unlessRefused } from '../nlb/reads.ts';
-import { callsAtOnce, type Reading, serversMaxAgeMs } from '../reading.ts';
 import { foundBalancer, foundGroup, foundList, foundListener, kindNames, serverIn } from './found.ts';
-
-/** Of calls that take ids. */
-const idsAtOnce = 10;
-const isIdOf = {
-  balancer: /^lb-[0-9a-z]+$/,
-  network: /^nlb-[0-9a-z]+$/,
-  group: /^sgp-[0-9a-z]+$/,
-  list: /^acl-[0-9a-z]+$/,
-};
 
 /**
  * Load balancers of one region, of both types, with their listeners; server groups of classic ones and servers of
  * network ones by calls of their own.
  */
 export function createBalancerReader(client: AlibabaClient, network: NetworkReads, clusterId: string): Reader {
-  const list = (params: Params, reading: Reading) =>
-    client.list({
-      product: 'slb',
-      action: 'DescribeLoadBalancers',
-      params,
-      ...reading,
-      paging: 'numbers',
-      items: ['LoadBalancers', 'LoadBalancer'],
-    });
-  const listenersOf = (params: Params, reading: Reading) =>
-    client.list({
-      product: 'slb',
-      action: 'DescribeLoadBalancerListeners',
-      params,
-      ...reading,
-      items: ['Listeners'],
-    });
-
-  /** @param ids undefined: all of the region */
-  async function read(ids: readonly string[] | undefined, reading: Reading): Promise<Found[]> {
-    const some = ids === undefined ? [undefined] : chunks(ids, idsAtOnce);
-    const answers = await inParallel(callsAtOnce, some, async (each) => {
-      const one = each === undefined ? {} : { LoadBalancerId: each.join() };
-      const balancers = (await list(one, reading)).map((one) => foundBalancer(one, clusterId));
-      const missing = (each ?? []).filter((id) => !balancers.some((shown) => shown.id === id));
-      await proveGone(client, { product: 'slb', action: 'DescribeLoadBalancerAttribute' }, missing, reading);
-      const shown = each === undefined ? {} : { LoadBalancerId: balancers.map(({ id }) => id) };
-      const isNone = each !== undefined && balancers.length === 0;
-      return { balancers, listeners: isNone ? [] : await listenersOf(shown, reading) };
-    });
-    const balancers = new Map(answers.flatMap((answer) => answer.balancers).map((one) => [one.id, one]));
-    const listeners = answers
-      .flatMap((answer) => answer.listeners)
-      .map((one) => foundListener(one, balancers.get(one.text('LoadBalancerId'))?.owner))
-      .filter(({ within = '' }) => balancers.has(within));
-    // A list of ours that it uses proves whose it is when its own tags are gone.
-    const listsOf = ({ id }: Found) =>
-      listeners
-        .filter(({ within }) => within === id)
-        .flatMap(({ refs = [] }) => refs.filter(({ role }) => role === 'list'))
-        .map((ref) => ({ ...ref, loose: true as const }));
-    return [...[...balancers.values()].map((one) => ({ ...one, refs: listsOf(one) })), ...listeners];
-  }
+  const classic: BalancerCalls = {
+    product: 'slb',
+    attribute: 'DescribeLoadBalancerAttribute',
+    idsAtOnce: 10,
+    proof: 'list',
+    async balancers(ids, reading) {
+      const shown = await client.list({
+        product: 'slb',
+        action: 'DescribeLoadBalancers',
+        params: { LoadBalancerId: ids?.join() },
+        ...reading,
+        paging: 'numbers',
+        items: ['LoadBalancers', 'LoadBalancer'],
+      });
+      return shown.map((one) => foundBalancer(one, clusterId));
+    },
+    listeners: (ids, reading) =>
+      client.list({
+        product: 'slb',
+        action: 'DescribeLoadBalancerListeners',
+        params: { LoadBalancerId: ids },
+        ...reading,
+        items: ['Listeners'],
+      }),
+    foundListener,
+  };
 
   const groups: Detail = {
     kind: kindNames.balancer,
@@ -88,42 +62,35 @@ export function createBalancerReader(client: AlibabaClient, network: NetworkRead
     },
   };
 
+  async function networks(reading: Reading): Promise<Found[]> {
+    const reads = [readBalancers(client, network.calls, undefined, reading), network.groups(undefined, reading)];
+    return (await Promise.all(reads)).flat();
+  }
+
   let isNetworkRefused = false;
-  return {
+  return readerOf({
     kinds: [kindNames.balancer, kindNames.listener, kindNames.group, ...networkKinds],
-    async all(_cluster, { signal }) {
-      const reading: Reading = { urgency: 'refresh', signal };
-      const networks = unlessRefused(network.all(reading));
-      const [classic, shown] = await Promise.all([read(undefined, reading), networks]);
-      isNetworkRefused = shown === undefined;
-      return [...classic, ...(shown ?? [])];
+    ids: { [kindNames.balancer]: /^n?lb-[0-9a-z]+$/, [kindNames.networkGroup]: /^sgp-[0-9a-z]+$/ },
+    async list(_cluster, reading, query) {
+      const isNeeded = query?.slots.some((slot) => slot.startsWith(networkSlots));
+      const shown = isNeeded ? networks(reading) : unlessRefused(networks(reading));
+      const [others, ofNetwork] = await Promise.all([readBalancers(client, classic, undefined, reading), shown]);
+      if (query === undefined) isNetworkRefused = ofNetwork === undefined;
+      return [...others, ...(ofNetwork ?? [])];
     },
     isUnknown: ({ kind, id }) =>
       isNetworkRefused && (networkKinds.some((one) => one === kind) || (kind === kindNames.balancer && isNetwork(id))),
-    async of(query, { signal }) {
-      const reading: Reading = { urgency: 'need', signal };
-      const isNeeded = query.slots.some((slot) => slot.startsWith(networkSlots));
-      const searched = async () => {
-        const networks = isNeeded ? network.all(reading) : unlessRefused(network.all(reading));
-        const [classic, shown = []] = await Promise.all([read(undefined, reading), networks]);
-        return [...classic, ...shown];
-      };
-      const found = query.search ? await searched() : [];
-      // A list may lag behind a read by id.
-      const ids = idsIn(query, kindNames.balancer, isIdOf.balancer);
-      const networkIds = idsIn(query, kindNames.balancer, isIdOf.network);
-      const groupIds = idsIn(query, kindNames.networkGroup, isIdOf.group);
-      const byId = [
-        ...(ids.length === 0 ? [] : await read(ids, reading)),
-        ...(await network.byId(networkIds, groupIds, reading)),
+    async byIds(ids, reading) {
+      const of = (prefix: string) => ids.filter((id) => id.startsWith(prefix));
+      const reads = [
+        readBalancers(client, classic, of('lb-'), reading),
+        readBalancers(client, network.calls, of('nlb-'), reading),
+        network.groups(of('sgp-'), reading),
       ];
-      const newer = new Set(byId.map(identityOf));
-      const asked = new Set([...ids, ...networkIds]);
-      const isOlder = (one: Found) => newer.has(identityOf(one)) || asked.has(one.within ?? '');
-      return { found: [...byId, ...found.filter((one) => !isOlder(one))] };
+      return (await Promise.all(reads)).flat();
     },
     detail: [groups, network.servers],
-  };
+  });
 }
 
 /** Access lists of one region; the ranges of those of this cluster. */
@@ -141,35 +108,29 @@ export function createListReader(client: AlibabaClient): Reader {
         return foundList(answer, ranges);
     }
   }
-  async function list(reading: Reading, isOurs: (one: Found) => boolean): Promise<Found[]> {
-    const all = await client.list({
-      product: 'slb',
-      action: 'DescribeAccessControlLists',
-      perPage: 50,
-      ...reading,
-      paging: 'numbers',
-      items: ['Acls', 'Acl'],
-    });
-    const found = all.map((one) => foundList(one, []));
-    const read = await inParallel(callsAtOnce, found, async (one) => (isOurs(one) ? rangesOf(one.id, reading) : one));
-    return read.filter((one) => one !== undefined);
-  }
-  return {
+  return readerOf({
     kinds: [kindNames.list],
-    all: (cluster, { signal }) => list({ urgency: 'refresh', signal }, ({ owner }) => owner?.cluster === cluster),
-    async of(query, { signal }) {
-      const reading: Reading = { urgency: 'need', signal };
-      const ids = idsIn(query, kindNames.list, isIdOf.list);
-      const byId = (await inParallel(callsAtOnce, ids, (id) => rangesOf(id, reading))).filter(
-        (one) => one !== undefined,
-      );
-      const listed = query.search ? await list(reading, (one) => isOwnedBy(one, query.owner)) : [];
-      return { found: [...byId, ...listed.filter(({ id }) => !ids.includes(id))] };
+    ids: { [kindNames.list]: /^acl-[0-9a-z]+$/ },
+    async list(cluster, reading, query) {
+      const all = await client.list({
+        product: 'slb',
+        action: 'DescribeAccessControlLists',
+        perPage: 50,
+        ...reading,
+        paging: 'numbers',
+        items: ['Acls', 'Acl'],
+      });
+      const isNeeded = (one: Found) =>
+        query === undefined ? one.owner?.cluster === cluster : isOwnedBy(one, query.owner);
+      const read = await inParallel(callsAtOnce, all, async (fields) => {
+        const one = foundList(fields, []);
+        return isNeeded(one) ? rangesOf(one.id, reading) : one;
+      });
+      return read.filter((one) => one !== undefined);
     },
-  };
-}
-
-/** A record that users can write may name anything. */
-function idsIn({ ids }: Query, kind: string, shape: RegExp): readonly string[] {
-  return ids.filter((one) => one.kind === kind && shape.test(one.id)).map(({ id }) => id);
+    async byIds(ids, reading) {
+      const read = await inParallel(callsAtOnce, ids, (id) => rangesOf(id, reading));
+      return read.filter((one) => one !== undefined);
+    },
+  });
 }

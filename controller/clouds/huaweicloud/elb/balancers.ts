@@ -17,7 +17,7 @@ export interface BalancerSpec extends PartSpec {
   readonly near: readonly string[];
 }
 
-const collection = { collection: 'loadbalancers', singular: 'loadbalancer' };
+const collection = 'loadbalancers';
 
 /** A load balancer without its parts. Its description says whose it is. */
 export function balancerKind(client: HuaweiClient, subnets: Subnets): Kind<BalancerSpec, Balancer> {

@@ -41,7 +41,6 @@ export function createLoadBalancerDriver({ client, config, options }: LoadBalanc
     read: foundListener,
     // A plain deletion is refused as long as the listener has a pool: "DeleteListener" in the API reference of ELB.
     collection: 'listeners',
-    singular: 'listener',
     deletion: '/force',
   });
   const monitor = partKind(client, {
@@ -50,7 +49,6 @@ export function createLoadBalancerDriver({ client, config, options }: LoadBalanc
     parent: 'pool_id',
     read: foundMonitor,
     collection: 'healthmonitors',
-    singular: 'healthmonitor',
   });
   const kinds = [balancerKind(client, subnets), boundKind(client), eipKind(client), listener];
   const readers = [createBalancerReader(client), createEipReader(client), createGroupReader(client)];

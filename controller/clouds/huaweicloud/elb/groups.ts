@@ -12,7 +12,7 @@ export interface GroupSpec {
   readonly ranges: readonly string[];
 }
 
-const collection = { collection: 'ipgroups', singular: 'ipgroup' };
+const collection = 'ipgroups';
 const listed = (ranges: readonly string[]) => ranges.map((ip) => ({ ip, description: '' }));
 
 /** The ranges that the listeners of one Service take connections from. They are written together. */

@@ -14,13 +14,9 @@ export interface PartSpec {
   readonly links?: Readonly<Record<string, ResourceName>>;
 }
 
-/** Where the API has resources of one kind: `listeners`, and `listener` in a body. */
-export interface Collection {
+export interface PartOptions<B extends Shown> {
+  /** Of the API, and where its path ends: `listeners`. */
   readonly collection: string;
-  readonly singular: string;
-}
-
-export interface PartOptions<B extends Shown> extends Collection {
   readonly kind: string;
   readonly within: string;
   /** The field with the id of its container. */
@@ -39,16 +35,21 @@ export const elbPath = '/v3/{project}/elb';
 /** One mutating call to ELB. The answer's resource. */
 export async function write(
   client: HuaweiClient,
-  { collection, singular }: Collection,
+  collection: string,
   id: string | undefined,
   body: Json,
   { permit, signal }: Mutating,
 ): Promise<AnswerFields> {
   const path = `${elbPath}/${collection}${id === undefined ? '' : `/${id}`}`;
   const method = id === undefined ? 'POST' : 'PUT';
-  return (await client.call({ service: 'elb', path, method, body: { [singular]: body }, permit, signal })).object(
-    singular,
-  );
+  const singular = singularOf(collection);
+  const request = { service: 'elb', path, method, body: { [singular]: body }, permit, signal } as const;
+  return (await client.call(request)).object(singular);
+}
+
+/** What a body calls one resource: `listener`. @param path of the collection, or its end alone */
+export function singularOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1, -1);
 }
 
 /** A deletion; what is gone already is fine. */
@@ -73,12 +74,12 @@ export function partKind<B extends Shown>(client: HuaweiClient, options: PartOpt
     },
     async create({ key, spec: { once, fixed, fields, links = {} } }, _inside, io) {
       const body = { ...once, ...fixed, ...fields, ...linked(links, io), [parent]: io.within };
-      const found = read(await write(client, options, undefined, body, io), key, undefined);
+      const found = read(await write(client, collection, undefined, body, io), key, undefined);
       return { id: found.id, found: [found] };
     },
     async update(found, { body }, io) {
       const { fields, links = {} } = body as PartSpec;
-      const answer = await write(client, options, found.id, { ...fields, ...linked(links, io) }, io);
+      const answer = await write(client, collection, found.id, { ...fields, ...linked(links, io) }, io);
       return { found: [read(answer, found.key!, found)] };
     },
     remove: ({ id }, { permit, signal }) =>

@@ -28,7 +28,6 @@ export function poolKind(client: HuaweiClient, subnets: Subnets): Kind<PoolSpec,
     within: kindNames.balancer,
     parent: 'loadbalancer_id',
     collection: 'pools',
-    singular: 'pool',
     deletion: '/delete-cascade',
     read: (fields, key, before) => foundPool(fields, before?.body.members ?? [], key),
   });

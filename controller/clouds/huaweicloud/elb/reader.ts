@@ -1,7 +1,7 @@
-import { type Found, identityOf, type Query, type Reader, type Reference } from '../../../engine/resource.ts';
+import type { Found, Reader, Reference } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
+import { type Reading, readerOf } from '../../list-reader.ts';
 import { chunks, inParallel } from '../../parallel.ts';
-import type { Urgency } from '../../urgency.ts';
 import type { HuaweiClient, Service } from '../client.ts';
 import {
   foundBalancer,
@@ -13,19 +13,15 @@ import {
   kindNames,
   memberIn,
 } from './found.ts';
-import { elbPath } from './parts.ts';
+import { elbPath, singularOf } from './parts.ts';
 
-interface Reading {
-  readonly urgency: Urgency;
-  readonly signal: AbortSignal | undefined;
-}
 type Filter = readonly (readonly [string, string])[];
 
 const callsAtOnce = 4;
 /** Of lists that take ids. */
 const idsAtOnce = 50;
 const eipPath = '/v3/{project}/eip/publicips';
-const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Load balancers of the project, dedicated and shared, with their parts and the EIPs on them. */
 export function createBalancerReader(client: HuaweiClient): Reader {
@@ -72,7 +68,7 @@ export function createBalancerReader(client: HuaweiClient): Reader {
     return withProofs([...balancers.flatMap(foundBalancer), ...parts]);
   }
   async function byIds(ids: readonly string[], reading: Reading): Promise<Found[]> {
-    const shown = await eachOf(client, 'elb', `${elbPath}/loadbalancers`, 'loadbalancer', ids, reading);
+    const shown = await eachOf(client, 'elb', `${elbPath}/loadbalancers`, ids, reading);
     const found = shown.flatMap(foundBalancer);
     const there = found.filter(({ kind }) => kind === kindNames.balancer).map(({ id }) => id);
     const parts = await inParallel(callsAtOnce, chunks(there, idsAtOnce), (some) =>
@@ -84,22 +80,12 @@ export function createBalancerReader(client: HuaweiClient): Reader {
     return withProofs([...found, ...parts.flat()]);
   }
 
-  return {
+  return readerOf({
     kinds: [kindNames.balancer, kindNames.bound, kindNames.listener, kindNames.pool, kindNames.monitor],
-    all: (_cluster, { signal }) => all({ urgency: 'refresh', signal }),
-    async of(query, { signal }) {
-      const reading: Reading = { urgency: 'need', signal };
-      const listed = query.search ? await all(reading) : [];
-      // A list may lag behind a read by id.
-      const ids = idsIn(query, kindNames.balancer);
-      const read = await byIds(ids, reading);
-      const newer = new Set(read.map(identityOf));
-      const pools = new Set(read.map(({ id }) => id));
-      const isOlder = (one: Found) =>
-        newer.has(identityOf(one)) || ids.includes(one.within ?? one.id) || pools.has(one.within ?? '');
-      return { found: [...read, ...listed.filter((one) => !isOlder(one))] };
-    },
-  };
+    ids: { [kindNames.balancer]: uuid },
+    list: (_cluster, reading) => all(reading),
+    byIds,
+  });
 }
 
 /** What of ours it uses proves whose a load balancer is when its own marks are gone. */
@@ -114,11 +100,11 @@ function withProofs(found: readonly Found[]): Found[] {
 
 /** EIPs of the project: those of Services, and those that Services name. */
 export function createEipReader(client: HuaweiClient): Reader {
-  return listAndIds(client, kindNames.eip, 'eip', [eipPath, 'publicips', 'publicip'], foundEip);
+  return listAndIds(client, kindNames.eip, 'eip', eipPath, foundEip);
 }
 
 export function createGroupReader(client: HuaweiClient): Reader {
-  return listAndIds(client, kindNames.group, 'elb', [`${elbPath}/ipgroups`, 'ipgroups', 'ipgroup'], foundGroup);
+  return listAndIds(client, kindNames.group, 'elb', `${elbPath}/ipgroups`, foundGroup);
 }
 
 /** One kind: a list of all, and a read of each id. */
@@ -126,21 +112,16 @@ function listAndIds(
   client: HuaweiClient,
   kind: string,
   service: Service,
-  [path, collection, singular]: readonly [string, string, string],
+  path: string,
   foundOf: (fields: AnswerFields) => Found,
 ): Reader {
-  const list = async (reading: Reading) => (await client.list({ service, path, ...reading }, collection)).map(foundOf);
-  return {
+  const collection = path.slice(path.lastIndexOf('/') + 1);
+  return readerOf({
     kinds: [kind],
-    all: (_cluster, { signal }) => list({ urgency: 'refresh', signal }),
-    async of(query, { signal }) {
-      const reading: Reading = { urgency: 'need', signal };
-      const ids = idsIn(query, kind);
-      const byId = (await eachOf(client, service, path, singular, ids, reading)).map(foundOf);
-      const listed = query.search ? await list(reading) : [];
-      return { found: [...byId, ...listed.filter(({ id }) => !ids.includes(id))] };
-    },
-  };
+    ids: { [kind]: uuid },
+    list: async (_cluster, reading) => (await client.list({ service, path, ...reading }, collection)).map(foundOf),
+    byIds: async (ids, reading) => (await eachOf(client, service, path, ids, reading)).map(foundOf),
+  });
 }
 
 /** Those that are there: what is gone is known by a 404. */
@@ -148,15 +129,9 @@ async function eachOf(
   client: HuaweiClient,
   service: Service,
   path: string,
-  singular: string,
   ids: readonly string[],
   reading: Reading,
 ): Promise<AnswerFields[]> {
   const read = await inParallel(callsAtOnce, ids, (id) => client.get({ service, path: `${path}/${id}`, ...reading }));
-  return read.flatMap((one) => one?.object(singular) ?? []);
-}
-
-/** A record that users can write may name anything. */
-function idsIn({ ids }: Query, kind: string): readonly string[] {
-  return ids.filter((one) => one.kind === kind && isId.test(one.id)).map(({ id }) => id);
+  return read.flatMap((one) => one?.object(singularOf(path)) ?? []);
 }

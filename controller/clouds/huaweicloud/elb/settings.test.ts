@@ -96,7 +96,7 @@ describe('the ConfigMap loadbalancer-config of Huawei Cloud', () => {
     const { algorithm, keepEip, check, listenerOf, problems } = settings({ 'keep-eip': 'false' }, options);
     assert.deepEqual([algorithm, keepEip, problems], ['LEAST_CONNECTIONS', false, []]);
     assert.deepEqual(check, { delay: 9, timeout: 4, max_retries: 2 });
-    assert.deepEqual(listenerOf('HTTP'), { keepalive_timeout: 60 });
+    assert.equal(listenerOf('HTTP')['keepalive_timeout'], 60);
     assert.equal(options.businessName, 'shop');
   });
 

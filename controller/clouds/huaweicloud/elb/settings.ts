@@ -14,7 +14,7 @@ export interface Settings {
   readonly eip: string | { readonly type: string; readonly bandwidth: Json } | undefined;
   readonly keepEip: boolean;
   readonly crossVpc: boolean;
-  /** In the wire's fields. */
+  /** In the wire's fields; undefined: as it stands. */
   readonly balancer: Json;
   readonly algorithm: string | undefined;
   /** Session persistence of a pool with that protocol; null: none. */
@@ -77,7 +77,7 @@ export function settingsOf(
     zones: read('availability-zones', zoneList),
     subnet: read('subnet-id', id)?.toLowerCase(),
     keepEip: read('keep-eip', flagOf) ?? false,
-    balancer: isShared ? {} : set({ l4_flavor_id: l4, l7_flavor_id: l7, ip_target_enable: crossVpc || undefined }),
+    balancer: isShared ? {} : { l4_flavor_id: l4, l7_flavor_id: l7, ip_target_enable: crossVpc || undefined },
     algorithm: read('lb-algorithm', oneOf('ROUND_ROBIN', 'LEAST_CONNECTIONS', 'SOURCE_IP')),
     persistenceOf(protocol) {
       if (!isSticky) return null;
@@ -95,17 +95,17 @@ export function settingsOf(
     },
     listenerOf(protocol) {
       if (protocol === 'UDP' || protocol === 'TCP')
-        return set({
+        return {
           keepalive_timeout: isShared && protocol === 'UDP' ? undefined : idle,
           transparent_client_ip_enable: isShared ? transparent : undefined,
-        });
-      return set({
+        };
+      return {
         keepalive_timeout: idle,
         client_timeout: request,
         member_timeout: response,
         insert_headers: isWeb === undefined ? undefined : { 'X-Forwarded-Host': isWeb },
         default_tls_container_ref: protocol === 'HTTP' ? undefined : certificate,
-      });
+      };
     },
     remarks: [
       ...(ofService('connection-limit') ? [`${prefix}connection-limit has no effect: nothing reads it`] : []),
@@ -114,11 +114,6 @@ export function settingsOf(
         : []),
     ],
   };
-}
-
-/** Without what is undefined. */
-function set(fields: Json): Json {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 function zoneList(text: string): readonly string[] | undefined {
