@@ -1,4 +1,5 @@
 import type { Refusal } from '../../engine/resource.ts';
+import { numberIn } from '../annotation-reader.ts';
 import { isReservedTag } from '../reserved-tags.ts';
 import { keys } from './load-balancer-annotations.ts';
 import type { Tags } from './load-balancer-tags.ts';
@@ -52,8 +53,7 @@ export function readAnnotations(annotations: Readonly<Record<string, string>>) {
     whole(key: string, least: number, most: number, byDefault?: number): number | undefined {
       const value = text(key);
       if (value === undefined) return byDefault;
-      if (/^\d+$/.test(value) && Number(value) >= least && Number(value) <= most) return Number(value);
-      return refuse(key, `expected a number, ${least} to ${most}`);
+      return numberIn(least, most)(value) ?? refuse(key, `expected a number, ${least} to ${most}`);
     },
     /** Ids of security groups. */
     groups(key: string): readonly string[] | undefined {

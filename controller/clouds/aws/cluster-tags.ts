@@ -15,6 +15,8 @@ export interface ClusterTags {
   readonly owned: Readonly<Record<string, string>>;
   /** Whether a resource carries the cluster's tag, with any value. */
   has(tags: Readonly<Record<string, string>>): boolean;
+  /** The same, where there is an id: without one nothing is marked. */
+  marks(tags: Readonly<Record<string, string>>): boolean;
   /** Whether it is the cluster's alone: the tag says `owned`. */
   owns(tags: Readonly<Record<string, string>>): boolean;
 }
@@ -23,13 +25,15 @@ const prefix = 'kubernetes.io/cluster/';
 const legacyKey = 'KubernetesCluster';
 
 export function clusterTagsOf(id: string | undefined, legacy: boolean): ClusterTags {
-  if (id === undefined) return { id, keys: [], owned: {}, has: () => true, owns: () => true };
+  if (id === undefined) return { id, keys: [], owned: {}, has: () => true, marks: () => false, owns: () => true };
   const key = prefix + id;
+  const has = (tags: Readonly<Record<string, string>>) => Object.hasOwn(tags, key) || tags[legacyKey] === id;
   return {
     id,
     keys: [key, legacyKey],
     owned: { [key]: 'owned', ...(legacy && { [legacyKey]: id }) },
-    has: (tags) => Object.hasOwn(tags, key) || tags[legacyKey] === id,
+    has,
+    marks: has,
     owns: (tags) => tags[key] === 'owned' || tags[legacyKey] === id,
   };
 }

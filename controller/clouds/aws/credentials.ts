@@ -6,20 +6,6 @@ import { clientDefaults } from './service-calls.ts';
 type Env = Readonly<Record<string, string | undefined>>;
 export type CredentialProvider = Exclude<NonNullable<EC2ClientConfig['credentials']>, { accessKeyId: string }>;
 
-/** Where credentials come from, and how sure that is. */
-export type CredentialSource =
-  | {
-      readonly state: 'found';
-      readonly provider: CredentialProvider;
-      /** For people; free of secrets. */
-      readonly from: string;
-      /** Files that may hold it; it is read again when one of them changes. */
-      readonly files: readonly string[];
-      /** Set when the source is configured but gave nothing yet: calls fail until it does. */
-      readonly problem?: string;
-    }
-  | { readonly state: 'none'; readonly tried: string };
-
 /** Variables each of which says that the process is meant to have a credential. */
 const explicitSources = [
   'AWS_PROFILE',
@@ -33,20 +19,17 @@ const explicitSources = [
  * The standard chain: access key in the environment, then (by the SDK, which reads the process's environment and the
  * shared files) SSO and profiles, credential_process, web identity, container, instance role. Waits at most `timeoutMs`
  * for the first credential, since outside AWS the address of the instance role never answers. `none` only if no source
- * is configured; a configured one that fails may recover, so it counts as found.
+ * is configured; a configured one that fails may recover, so it counts as found. `from` is for people, and free of
+ * secrets; when one of `files` changes, all is read again.
  */
-export async function findCredentials(
-  env: Env,
-  region: string,
-  clock: Clock,
-  timeoutMs: number,
-): Promise<CredentialSource> {
+export async function findCredentials(env: Env, region: string, clock: Clock, timeoutMs: number) {
   const accessKeyId = env['AWS_ACCESS_KEY_ID'];
   const secretAccessKey = env['AWS_SECRET_ACCESS_KEY'];
   const sessionToken = env['AWS_SESSION_TOKEN'];
   if (accessKeyId && secretAccessKey && !env['AWS_PROFILE']) {
     const credential = { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) };
-    return { state: 'found', provider: async () => credential, from: 'the environment', files: [] };
+    const provider: CredentialProvider = async () => credential;
+    return { state: 'found', provider, from: 'the environment', files: [], problem: undefined } as const;
   }
   // The client's types lack it, but it reaches the SDK, which else caches files for as long as the process lives.
   const { requestHandler } = clientDefaults(env);
@@ -57,17 +40,18 @@ export async function findCredentials(
   const from = explicit === undefined ? 'the standard chain (shared files or instance role)' : shown(explicit, env);
   try {
     await within(provider(), clock, timeoutMs);
-    return { state: 'found', provider, from, files };
+    return { state: 'found', provider, from, files, problem: undefined } as const;
   } catch (error) {
     const problem = (error instanceof Error ? error.message : String(error)).split('\n', 1)[0]!;
-    if (explicit !== undefined) return { state: 'found', provider, from, files, problem };
+    // It is configured but gave nothing yet: calls fail until it does.
+    if (explicit !== undefined) return { state: 'found', provider, from, files, problem } as const;
     const tried = [
       'AWS_ACCESS_KEY_ID',
       ...explicitSources,
       'shared config and credentials files',
       'instance role',
     ].join(', ');
-    return { state: 'none', tried: `${tried} (${problem})` };
+    return { state: 'none', tried: `${tried} (${problem})` } as const;
   }
 }
 

@@ -89,9 +89,22 @@ export function codeOf(error: unknown): string {
 export function toCloudError(error: unknown, operation: string): CloudError {
   if (error instanceof CloudError) return error;
   const code = codeOf(error);
-  const status = statusOf(error);
-  const more = { retryAfterMs: retryAfterMs(error), cause: error };
-  return awsError(kindOf(code, status, isCut(error)), operation, `${code}: ${firstLine(error)}`, more);
+  const { code: reason, $metadata, $response } = (error ?? {}) as SdkFailure;
+  const status = $metadata?.httpStatusCode ?? $response?.statusCode;
+  const isCut = reason === 'ECONNRESET' || reason === 'EPIPE';
+  const seconds = Number($response?.headers?.['retry-after']);
+  const retryAfterMs = seconds > 0 && Number.isFinite(seconds) ? seconds * 1000 : undefined;
+  return awsError(kindOf(code, status, isCut), operation, `${code}: ${firstLine(error)}`, {
+    retryAfterMs,
+    cause: error,
+  });
+}
+
+/** What may be known of an error of the SDK. */
+interface SdkFailure {
+  readonly code?: unknown;
+  readonly $metadata?: { readonly httpStatusCode?: number };
+  readonly $response?: { readonly statusCode?: number; readonly headers?: Readonly<Record<string, string>> };
 }
 
 function kindOf(code: string, status: number | undefined, cut: boolean): CloudErrorKind {
@@ -105,23 +118,6 @@ function kindOf(code: string, status: number | undefined, cut: boolean): CloudEr
   // No status: nothing came back. 2xx: the answer could not be read.
   if (status === undefined || status < 400 || status === 404) return 'Unavailable';
   return kindOfHttpStatus(status);
-}
-
-function isCut(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
-  return code === 'ECONNRESET' || code === 'EPIPE';
-}
-
-function statusOf(error: unknown): number | undefined {
-  const metadata = (error as { $metadata?: { httpStatusCode?: number } } | null)?.$metadata;
-  const response = (error as { $response?: { statusCode?: number } } | null)?.$response;
-  return metadata?.httpStatusCode ?? response?.statusCode;
-}
-
-function retryAfterMs(error: unknown): number | undefined {
-  const headers = (error as { $response?: { headers?: Record<string, string> } } | null)?.$response?.headers;
-  const seconds = Number(headers?.['retry-after']);
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
 }
 
 /** Only the first line, since a signature mismatch goes on to quote the signed headers. */

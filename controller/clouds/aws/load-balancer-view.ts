@@ -2,11 +2,11 @@ import type { Found, Reference } from '../../engine/resource.ts';
 import { type Owner, ownerTags } from '../load-balancers.ts';
 import type { ClusterTags } from './cluster-tags.ts';
 import { ownerIn, serviceNameTag, type Tags } from './load-balancer-tags.ts';
-import { createForwards, type Forwards } from './nlb/forwards.ts';
+import { createForwards } from './nlb/forwards.ts';
 import type { TargetGroup } from './nlb/network-load-balancer.ts';
 import type { Carrier, Carriers } from './security-groups/carriers.ts';
-import { type GroupView, groupKinds, nodeRuleKey, showGroups } from './security-groups/group-resources.ts';
-import { markedBy, type NetworkFacts } from './security-groups/network-facts.ts';
+import { groupKinds, nodeRuleKey, showGroups } from './security-groups/group-resources.ts';
+import type { NetworkFacts } from './security-groups/network-facts.ts';
 import type { NetworkReads } from './security-groups/network-reads.ts';
 
 /** Upstream's name for the load balancer of a Service. */
@@ -27,97 +27,83 @@ export interface ClusterMarks {
 }
 
 /** Load balancers and groups as they were last seen: each shows whose the other is. */
-export interface LoadBalancerView extends GroupView {
-  /** By its tags, and before its first read by upstream's scheme. */
-  nameOf(service: string): string;
-  /** Undefined before the first read. */
-  readonly marks: ClusterMarks | undefined;
-  setMarks(marks: ClusterMarks): void;
-  /** What every instance of these ids is known to be, and all groups. */
-  facts(instances: readonly string[]): NetworkFacts;
-  /** By its name. */
-  carrier(name: string): Carrier | undefined;
-  /** Of a complete list, or one as it is now; without tags, it is gone. */
-  noteTargetGroups(groups: readonly NotedTargetGroup[], isComplete: boolean): void;
-  /** Who took over, or took back, the load balancer of a Service, if nothing else is on `arns`. */
-  takenOverBy(service: string, arns: readonly string[]): Owner | undefined;
-  readonly forwards: Forwards;
-  /** What a load balancer refers to by the security groups that it carries. */
-  groupRefs(groups: readonly string[]): readonly Reference[];
-  showGroups(): readonly Found[];
-}
+export type LoadBalancerView = ReturnType<typeof createLoadBalancerView>;
 
 type NotedTargetGroup = Pick<TargetGroup, 'arn' | 'tags'> & Partial<Pick<TargetGroup, 'health'>>;
 
 export function createLoadBalancerView(
   reads: Pick<NetworkReads, 'lastGroups' | 'knownInstances' | 'groupsOfInstances'>,
   carriers: Pick<Carriers, 'all'>,
-): LoadBalancerView {
+) {
   let marks: ClusterMarks | undefined;
-  /** Of target groups, by ARN. */
-  const owners = new Map<string, Owner>();
-  /** What target groups of ours probe, by ARN. */
-  const probed = new Map<string, string>();
+  /** Of ours: whose they are, and the port that they probe, by ARN. */
+  const targetGroups = new Map<string, { readonly owner: Owner; readonly probes: string | undefined }>();
   const ownerOfTags = (tags: Tags | undefined) =>
     tags === undefined || marks === undefined ? undefined : ownerIn(tags, marks.cluster);
 
-  const view: LoadBalancerView = {
+  const view = {
+    /** Undefined before the first read. */
     get marks() {
       return marks;
     },
     get cluster() {
       return marks?.cluster ?? '';
     },
-    setMarks: (next) => {
+    setMarks(next: ClusterMarks): void {
       marks = next;
     },
-    nameOf(service) {
+    /** By its tags, and before its first read by upstream's scheme. */
+    nameOf(service: string): string {
       const known = carriers.all().find(({ tags }) => ownerOfTags(tags)?.service === service);
       return known?.name ?? defaultName(service);
     },
-    isCluster: (tags) => marks !== undefined && markedBy(marks.tags).isCluster(tags),
+    isCluster: (tags: Tags) => marks?.tags.marks(tags) === true,
     forwards: createForwards(),
-    isOfNodes: (group) => reads.groupsOfInstances().has(group),
-    ownerOf(name) {
+    isOfNodes: (group: string) => reads.groupsOfInstances().has(group),
+    ownerOf(name: string): Owner | undefined {
       const owned = carriers.all().flatMap((one) => (one.name === name ? (ownerOfTags(one.tags) ?? []) : []));
-      return owned[0] ?? [...owners.values()].find(({ service }) => defaultName(service) === name);
+      return owned[0] ?? [...targetGroups.values()].find(({ owner }) => defaultName(owner.service) === name)?.owner;
     },
-    carrier(name) {
+    carrier(name: string): Carrier | undefined {
       const named = carriers.all().filter((one) => one.name === name);
       return named.find(({ tags }) => tags !== undefined) ?? named[0];
     },
-    carriersOf: (group) => carriers.all().filter(({ groups }) => groups.includes(group)),
-    targetGroupsOf: ({ service }) => [...owners].flatMap(([arn, owner]) => (owner.service === service ? [arn] : [])),
-    noteTargetGroups(next, isComplete) {
-      if (isComplete) owners.clear();
-      if (isComplete) probed.clear();
+    carriersOf: (group: string) => carriers.all().filter(({ groups }) => groups.includes(group)),
+    targetGroupsOf: ({ service }: Owner): readonly string[] =>
+      [...targetGroups].flatMap(([arn, { owner }]) => (owner.service === service ? [arn] : [])),
+    /** Of a complete list, or one as it is now; without tags, it is gone. */
+    noteTargetGroups(next: readonly NotedTargetGroup[], isComplete: boolean): void {
+      if (isComplete) targetGroups.clear();
       for (const { arn, tags, health } of next) {
         const owner = ownerOfTags(tags);
-        if (owner === undefined) owners.delete(arn);
-        else owners.set(arn, owner);
-        if (owner === undefined || health === undefined) probed.delete(arn);
-        else probed.set(arn, health.port);
+        if (owner === undefined) targetGroups.delete(arn);
+        else targetGroups.set(arn, { owner, probes: health?.port });
       }
     },
-    mayProbe(name, port) {
+    mayProbe(name: string, port: number): boolean {
       const owner = view.ownerOf(name);
       const ports = [
         ...carriers.all().flatMap((one) => (one.name === name ? (one.probes ?? []) : [])),
-        ...(owner === undefined ? [] : view.targetGroupsOf(owner).flatMap((arn) => probed.get(arn) ?? [])),
+        ...(owner === undefined
+          ? []
+          : view.targetGroupsOf(owner).flatMap((arn) => targetGroups.get(arn)?.probes ?? [])),
       ];
       return ports.length === 0 || ports.some((one) => String(one) === String(port));
     },
-    facts: (instances) => ({
+    /** What every instance of these ids is known to be, and all groups. */
+    facts: (instances: readonly string[]): NetworkFacts => ({
       groups: reads.lastGroups() ?? new Map(),
       instances: reads.knownInstances(instances),
-      ...(marks === undefined ? { isCluster: () => false, mayBeNode: () => false } : markedBy(marks.tags)),
+      cluster: marks?.tags ?? { has: () => false, marks: () => false },
     }),
-    takenOverBy(service, arns) {
+    /** Who took over, or took back, the load balancer of a Service, if nothing else is on `arns`. */
+    takenOverBy(service: string, arns: readonly string[]): Owner | undefined {
       const isIts = (tags: Tags) => (tags[ownerTags.serviceName] ?? tags[serviceNameTag]) === service;
       const its = carriers.all().find(({ tags = {} }) => isIts(tags) && ownerOfTags(tags));
       return its !== undefined && arns.every((arn) => arn === its.id) ? ownerOfTags(its.tags) : undefined;
     },
-    groupRefs: (groups) => [
+    /** What a load balancer refers to by the security groups that it carries. */
+    groupRefs: (groups: readonly string[]): readonly Reference[] => [
       ...groups.flatMap((id): Reference[] => [
         { role: 'groups', kind: groupKinds.front, id },
         { role: 'groups', kind: groupKinds.traffic, id },
@@ -130,7 +116,7 @@ export function createLoadBalancerView(
         }),
       ),
     ],
-    showGroups: () => showGroups(reads.lastGroups()?.values() ?? [], view),
+    showGroups: (): Found[] => showGroups(reads.lastGroups()?.values() ?? [], view),
   };
   return view;
 }

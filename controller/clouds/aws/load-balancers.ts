@@ -1,5 +1,5 @@
 import { aws } from '../../../common/provider-id/aws.ts';
-import type { Comparison, Desire, Found, Kind, Refusal, Want } from '../../engine/resource.ts';
+import type { Comparison, Desire, Found, Kind, Refusal } from '../../engine/resource.ts';
 import type { AdoptionInput, DesireInput, LoadBalancerDriver } from '../load-balancer-driver.ts';
 import { type DesiredLoadBalancer, type ObservedMember, ownerTags } from '../load-balancers.ts';
 import { createClassicKinds } from './classic/balancer-kinds.ts';
@@ -34,7 +34,7 @@ import {
 import { createNetworkReads } from './security-groups/network-reads.ts';
 import { createNodeRuleKind } from './security-groups/node-rule-kind.ts';
 import { createSecurityGroupCalls } from './security-groups/security-group-calls.ts';
-import { type DesireParts, keep, ownOf } from './standing.ts';
+import { type DesireParts, keepAll, ownOf } from './standing.ts';
 
 /**
  * Load balancers of AWS as resources: network ones for Services whose annotation asks for them, classic ones for
@@ -161,13 +161,13 @@ function desireOf(given: DesireInput, parts: DesireParts): Desire {
   if (type === 'nlb-ip' || type === 'external') {
     const of = 'is of the AWS load balancer controller, which has to serve it';
     refuse(`${keys.type}: ${JSON.stringify(type)} ${of}; expected nlb, or nothing for a classic one`);
-    return { wants: standing(given), refusals };
+    return { wants: keepAll(given), refusals };
   }
   if (readNodeLabels(desired.annotations) === undefined) {
     const value = JSON.stringify(desired.annotations[keys.targetNodeLabels]);
     const expected = 'expected key=value pairs, separated by commas; an empty value = any';
     refuse(`${keys.targetNodeLabels}: ${value}, ${expected}`);
-    if (!has.classic && !has.network) return { wants: standing(given), refusals };
+    if (!has.classic && !has.network) return { wants: keepAll(given), refusals };
   }
   const input = refusals.length === 0 ? given : { ...given, desired: { ...desired, members: remaining(given, parts) } };
   const kind = typeOf(desired);
@@ -188,23 +188,6 @@ function desireOf(given: DesireInput, parts: DesireParts): Desire {
     ? [...told, ...(inTheWay === undefined ? [] : [inTheWay])]
     : [...refusals, { reason: 'AddressWouldChange', message }];
   return { ...instead, refusals: [...why, ...instead.refusals] };
-}
-
-/** Everything of this Service as it stands. */
-function standing(input: DesireInput): readonly Want[] {
-  const { balancer, listener, attributes, targetGroup, targets, groupAttributes } = networkKinds;
-  const within: Readonly<Record<string, string>> = {
-    [listener]: balancer,
-    [attributes]: balancer,
-    [classicKinds.attributes]: balancer,
-    [targets]: targetGroup,
-    [groupAttributes]: targetGroup,
-  };
-  return input.own().flatMap((found): Want[] => {
-    const inside = within[found.kind];
-    const name = inside === balancer ? `${balancer}/main` : `${inside}/${found.key}`;
-    return [{ ...keep(found), ...(inside !== undefined && { within: name }) }];
-  });
 }
 
 /** Where it cannot be told which Nodes are meant, none joins; what is no member any more goes all the same. */

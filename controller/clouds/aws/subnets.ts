@@ -1,15 +1,25 @@
+import type { Subnet as Ec2Subnet, RouteTable } from '@aws-sdk/client-ec2';
+import { tagMap } from './cluster-tags.ts';
 import type { Tags } from './load-balancer-tags.ts';
 
 /** A subnet of the VPC that load balancers stand in. */
-export interface Subnet {
-  readonly id: string;
-  readonly zone: string;
-  /** IPv4. */
-  readonly cidrs: readonly string[];
-  readonly ipv6Cidrs: readonly string[];
-  /** Its route table leads to an internet gateway. */
-  readonly public: boolean;
-  readonly tags: Tags;
+export type Subnet = Readonly<ReturnType<typeof subnetOf>>;
+
+/** @param tables all of the VPC */
+export function subnetOf(described: Ec2Subnet, tables: readonly RouteTable[]) {
+  const { SubnetId: id = '', AvailabilityZone: zone = '', CidrBlock, Ipv6CidrBlockAssociationSet, Tags } = described;
+  return {
+    id,
+    zone,
+    /** IPv4. */
+    cidrs: (CidrBlock === undefined ? [] : [CidrBlock]) as readonly string[],
+    ipv6Cidrs: (Ipv6CidrBlockAssociationSet ?? []).flatMap(({ Ipv6CidrBlock, Ipv6CidrBlockState }) =>
+      Ipv6CidrBlock !== undefined && Ipv6CidrBlockState?.State === 'associated' ? [Ipv6CidrBlock] : [],
+    ) as readonly string[],
+    /** Its route table leads to an internet gateway. */
+    public: leadsOutside(tables, id),
+    tags: tagMap(Tags) as Tags,
+  };
 }
 
 /** Where a load balancer is to stand. */
@@ -85,4 +95,11 @@ function idsOf(subnets: readonly Subnet[]): string {
 /** `eu-west-1a`; local and wavelength zones have a place in their name: `us-west-2-lax-1a`. */
 function isOrdinaryZone(zone: string): boolean {
   return /^(?:[a-z]+-)+\d+[a-z]$/.test(zone);
+}
+
+/** By its own table, else by the main one. */
+function leadsOutside(tables: readonly RouteTable[], subnet: string): boolean {
+  const own = tables.find(({ Associations }) => Associations?.some(({ SubnetId }) => SubnetId === subnet));
+  const table = own ?? tables.find(({ Associations }) => Associations?.some(({ Main }) => Main));
+  return table?.Routes?.some(({ GatewayId }) => GatewayId?.startsWith('igw')) ?? false;
 }

@@ -67,8 +67,8 @@ function personsGroups(
 /**
  * The security groups of the load balancer: a person's, where the annotation or the cloud config names them, left as
  * they are; else one of its own, and the traffic group of the cluster. One that reaches its nodes by another rule (the
- * classic controller makes one for each load balancer) goes on so. `groups`: ids, or names of resources that are still to
- * be made.
+ * classic controller makes one for each load balancer) goes on so. `groups`: ids, or names of resources that are still
+ * to be made.
  */
 export function desireGroups(
   input: DesireInput,

@@ -7,7 +7,7 @@ import { ownedBy } from '../load-balancer-tags.ts';
 import { slotOf } from '../load-balancer-view.ts';
 import { judgeGroups } from '../security-groups/allowed-groups.ts';
 import { frontKeys } from '../security-groups/group-resources.ts';
-import { foundOf, keep, ownOf, standingOf } from '../standing.ts';
+import { foundOf, keepAll, standingOf } from '../standing.ts';
 import { chooseSubnets } from '../subnets.ts';
 import { sameSet } from './balancer-changes.ts';
 import type { BalancerSpec, Member } from './balancer-spec.ts';
@@ -116,12 +116,6 @@ function isAdmitted(
   const asked = new Set(balancer.listeners.map(({ instancePort }) => instancePort));
   const isProbed = health === undefined || probedPort(health) === probedPort(balancer.health);
   return isProbed && listeners.every(({ instancePort }) => asked.has(instancePort));
-}
-
-/** Everything of this Service as it stands. */
-function keepAll(input: DesireInput): readonly Want[] {
-  const kinds = [classicKinds.front, classicKinds.rule, classicKinds.balancer];
-  return kinds.flatMap((kind) => ownOf(input, kind).map(keep));
 }
 
 /** Groups that the Service may not name count as not understood: what stands stays. */

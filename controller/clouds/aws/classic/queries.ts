@@ -32,14 +32,6 @@ export function carrierOf(balancer: ReturnType<typeof readLoadBalancer> & { read
 
 /** What AWS is asked about classic load balancers. All throw a CloudError. */
 export function createClassicQueries(parts: Pick<AwsParts, 'elb'>) {
-  async function tagsOf(names: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, Tags>> {
-    const found = new Map<string, Tags>();
-    await inParallel(callsAtOnce, chunks(names, namesPerTagsCall), async (some) => {
-      for (const [name, tags] of await tagsOfSome(some, options)) found.set(name, tags);
-    });
-    return found;
-  }
-
   /**
    * One that has gone since it was listed is left out, and does not spoil the others. What is said to have gone and is
    * there makes the whole answer worth nothing.
@@ -93,10 +85,12 @@ export function createClassicQueries(parts: Pick<AwsParts, 'elb'>) {
   /** All of the region, with their tags. */
   async function list(options: ReadOptions): Promise<readonly ClassicLoadBalancer[]> {
     const all = await described(options);
-    const tags = await tagsOf(
+    const names = chunks(
       all.map(({ name }) => name),
-      options,
+      namesPerTagsCall,
     );
+    const read = await inParallel(callsAtOnce, names, (some) => tagsOfSome(some, options));
+    const tags = new Map(read.flat());
     const instances = shareLists();
     return all.flatMap((one): ClassicLoadBalancer[] => {
       const its = tags.get(one.name);

@@ -1,4 +1,5 @@
 import type { Refusal } from '../../../engine/resource.ts';
+import { numberIn } from '../../annotation-reader.ts';
 import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
 import { readAnnotations } from '../annotation-values.ts';
 import type { AwsConfig } from '../config.ts';
@@ -12,6 +13,8 @@ export type ClassicConfig = Pick<
   AwsConfig,
   'healthProbe' | 'elbSecurityGroup' | 'disableSecurityGroupIngress' | 'subnetId'
 >;
+
+const portOf = numberIn(1, 65_535);
 
 /** What is spoken in front of what is spoken to the members, where TLS ends. */
 const frontProtocols: Readonly<Record<string, string>> = { https: 'HTTPS', http: 'HTTPS', ssl: 'SSL', tcp: 'SSL' };
@@ -224,11 +227,6 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
       prefix: text(keys.accessLogPrefix),
     };
   }
-}
-
-function portOf(text: string): number | undefined {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  return port >= 1 && port <= 65_535 ? port : undefined;
 }
 
 /** The two ways to read the probe find the same faults. */

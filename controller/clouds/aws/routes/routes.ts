@@ -11,15 +11,11 @@ import type { ApplyOptions } from '../../permit.ts';
 import type { DesiredRoute, Routes } from '../../routes.ts';
 import { awsError, codeOf } from '../errors.ts';
 import type { AwsParts } from '../parts.ts';
+import { createTogether } from '../security-groups/together.ts';
 import type { ReadOptions } from '../service-calls.ts';
 import { readRouteTable } from './route-table.ts';
 import { type AwsRoute, destinationFields, viewOf } from './route-view.ts';
 import { createRoutedInstances, type RoutedInstance } from './routed-instances.ts';
-
-interface Seen {
-  readonly table: string;
-  readonly routes: readonly AwsRoute[];
-}
 
 /**
  * Pod routes in one route table. EC2 has no tags on routes and tells no quota. It forwards packets to an instance only
@@ -30,9 +26,8 @@ export function createRoutes(parts: AwsParts): Routes<AwsRoute> {
   const { ec2 } = parts;
   const instances = createRoutedInstances(ec2);
   let tableId: string | undefined;
-  let nextRead: Promise<Seen> | undefined;
 
-  async function read(options: ReadOptions): Promise<Seen> {
+  async function read(options: ReadOptions) {
     const { RouteTableId: id, Routes: routes = [] } = await readRouteTable(parts, options);
     tableId = id;
     await instances.learn(
@@ -42,17 +37,11 @@ export function createRoutes(parts: AwsParts): Routes<AwsRoute> {
     return { table: id, routes: routes.flatMap((route) => viewOf(id, route, instances.zoneOf) ?? []) };
   }
 
-  /** What stands in the table now. Calls made together share one read that begins after all of them. */
-  function readTogether(signal: AbortSignal | undefined): Promise<Seen> {
-    nextRead ??= Promise.resolve().then(() => {
-      nextRead = undefined;
-      return read({ urgency: 'change', signal });
-    });
-    return nextRead;
-  }
+  const readTogether = createTogether(read);
 
+  /** What stands in the table now. */
   async function standing(destination: string, signal: AbortSignal | undefined): Promise<AwsRoute | undefined> {
-    const { routes } = await readTogether(signal);
+    const { routes } = await readTogether({ urgency: 'change', signal });
     return routes.find((route) => route.destination === destination);
   }
 
@@ -65,7 +54,7 @@ export function createRoutes(parts: AwsParts): Routes<AwsRoute> {
       throw awsError('Invalid', operation, `${field}: ${JSON.stringify(value)}, expected an instance and a CIDR`);
     }
     const before: ReadOptions = { urgency: 'change', signal: options.signal };
-    const table = tableId ?? (await readTogether(options.signal)).table;
+    const table = tableId ?? (await readTogether(before)).table;
     const instance = await instances.get(id, before);
     if (instance === undefined) throw awsError('NotFound', operation, `EC2 does not show instance ${id} yet`);
     if (instance.checksDestination) await stopChecking(id, instance, options);

@@ -11,7 +11,7 @@ export const trafficResource: ResourceName = `${groupKinds.traffic}/main`;
 /** The group in front of a load balancer of its own, or why it cannot be: another group has the name. Pure. */
 export function desireFront(
   { owner, service, name: loadBalancer }: DesiredLoadBalancer,
-  { front, groups }: Pick<Standing<unknown>, 'front' | 'groups'>,
+  { front, groups }: Pick<Standing<{ readonly tags: Tags }>, 'front' | 'groups'>,
   { key, tags, ...given }: Pick<GroupSpec, 'name' | 'rules'> & { readonly key: string; readonly tags: Tags },
 ): { readonly want: Want<GroupSpec> } | { readonly refusal: Refusal } {
   const inTheWay = front === undefined && [...groups.values()].find((one) => one.name === given.name);

@@ -5,7 +5,7 @@ import { isClassicControllers, ownerIn, serviceNameTag, type Tags } from '../loa
 import { partNameForm, targetGroupPrefix } from '../nlb/names.ts';
 import type { Carrier } from './carriers.ts';
 import { type IngressRule, ruleKey } from './ingress-rule.ts';
-import { markedBy, type ObservedSecurityGroup } from './network-facts.ts';
+import type { ObservedSecurityGroup } from './network-facts.ts';
 import { clientOf, descriptions, healthOf } from './rule-descriptions.ts';
 import { isTrafficGroup, isTrafficName } from './traffic-group.ts';
 
@@ -62,7 +62,7 @@ export function isClassicFront(
   service: string,
   { marks }: { readonly marks: { readonly tags: ClusterTags } | undefined },
 ): boolean {
-  if (marks === undefined || carrier === undefined || !markedBy(marks.tags).isCluster(tags)) return false;
+  if (marks === undefined || carrier === undefined || !marks.tags.marks(tags)) return false;
   return name === frontName(carrier.name) || isClassicControllers(tags, service, marks.tags);
 }
 
@@ -94,13 +94,10 @@ export function showGroups(groups: Iterable<ObservedSecurityGroup>, view: GroupV
   });
 }
 
-interface Front extends Pick<FrontBody, 'carrier'> {
-  readonly owner: Owner | undefined;
-  readonly key: string;
-}
+type Front = NonNullable<ReturnType<typeof frontOf>>;
 
 /** By its name, and by its tags; where these were taken off, by the load balancer of its name that carries it. */
-function frontOf(group: ObservedSecurityGroup, view: GroupView): Front | undefined {
+function frontOf(group: ObservedSecurityGroup, view: GroupView) {
   const isClassic = group.name.startsWith(frontName(''));
   if (!isClassic && !partNameForm.test(group.name)) return undefined;
   const key = isClassic ? frontKeys.classic : frontKeys.network;

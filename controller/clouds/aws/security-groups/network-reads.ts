@@ -5,20 +5,16 @@ import {
   DescribeVpcsCommand,
   type Filter,
   type Instance,
-  type RouteTable,
-  type SecurityGroup,
 } from '@aws-sdk/client-ec2';
 import type { CloudError } from '../../../../common/cloud-error.ts';
 import { chunks, inParallel } from '../../parallel.ts';
-import { tagMap } from '../cluster-tags.ts';
 import { listInstances } from '../ec2.ts';
 import { invalid } from '../errors.ts';
 import { everyPage } from '../pages.ts';
 import type { AwsParts } from '../parts.ts';
 import type { ReadOptions } from '../service-calls.ts';
-import type { Subnet } from '../subnets.ts';
-import { rulesOf } from './ingress-rule.ts';
-import type { InstanceFacts, ObservedSecurityGroup } from './network-facts.ts';
+import { type Subnet, subnetOf } from '../subnets.ts';
+import { groupOf, type InstanceFacts, instanceFacts, type ObservedSecurityGroup } from './network-facts.ts';
 import { createTogether } from './together.ts';
 
 export type NetworkReads = ReturnType<typeof createNetworkReads>;
@@ -85,18 +81,7 @@ export function createNetworkReads(parts: Pick<AwsParts, 'context' | 'config' | 
         return { items: RouteTables ?? [], next };
       }),
     ]);
-    const found = described.map(
-      ({ SubnetId = '', AvailabilityZone = '', CidrBlock, ...subnet }): Subnet => ({
-        id: SubnetId,
-        zone: AvailabilityZone,
-        cidrs: CidrBlock === undefined ? [] : [CidrBlock],
-        ipv6Cidrs: (subnet.Ipv6CidrBlockAssociationSet ?? []).flatMap(({ Ipv6CidrBlock, Ipv6CidrBlockState }) =>
-          Ipv6CidrBlock !== undefined && Ipv6CidrBlockState?.State === 'associated' ? [Ipv6CidrBlock] : [],
-        ),
-        public: leadsOutside(tables, SubnetId),
-        tags: tagMap(subnet.Tags),
-      }),
-    );
+    const found = described.map((one) => subnetOf(one, tables));
     subnetsSeen = { atMs: now, subnets: found };
     return found;
   }
@@ -171,26 +156,6 @@ export function createNetworkReads(parts: Pick<AwsParts, 'context' | 'config' | 
     /** As last read; undefined before the first read. */
     lastSubnets: () => subnetsSeen?.subnets,
   };
-}
-
-/** As an answer shows it. */
-export function groupOf({ GroupId = '', GroupName = '', Tags, IpPermissions }: SecurityGroup): ObservedSecurityGroup {
-  return { id: GroupId, name: GroupName, tags: tagMap(Tags), ingress: rulesOf(IpPermissions) };
-}
-
-function instanceFacts({ Placement, SecurityGroups, Tags }: Instance): InstanceFacts {
-  return {
-    zone: Placement?.AvailabilityZone ?? '',
-    groups: (SecurityGroups ?? []).flatMap(({ GroupId }) => GroupId ?? []),
-    tags: tagMap(Tags),
-  };
-}
-
-/** By its own table, else by the main one. */
-function leadsOutside(tables: readonly RouteTable[], subnet: string): boolean {
-  const own = tables.find(({ Associations }) => Associations?.some(({ SubnetId }) => SubnetId === subnet));
-  const table = own ?? tables.find(({ Associations }) => Associations?.some(({ Main }) => Main));
-  return table?.Routes?.some(({ GatewayId }) => GatewayId?.startsWith('igw')) ?? false;
 }
 
 function noVpc(why: string): CloudError {

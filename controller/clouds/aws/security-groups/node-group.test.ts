@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { clusterTag, factsOf, group } from '../../../../test/clouds/aws/fake/network-facts.ts';
 import { clusterTagsOf } from '../cluster-tags.ts';
-import { markedBy, type NetworkFacts } from './network-facts.ts';
+import type { NetworkFacts } from './network-facts.ts';
 import { nodeGroupsOf } from './node-group.ts';
 
 const zone = 'eu-west-1a';
@@ -62,7 +62,7 @@ describe('the security group of a node', () => {
   });
 
   it('chooses the only group of any instance where the operator runs without a cluster id', () => {
-    const facts = { ...factsWith({ 'i-1': [['sg-other'], {}] }), ...markedBy(clusterTagsOf(undefined, false)) };
+    const facts = { ...factsWith({ 'i-1': [['sg-other'], {}] }), cluster: clusterTagsOf(undefined, false) };
     assert.deepEqual(nodeGroupsOf(['i-1'], facts).groups, ['sg-other']);
   });
 });

@@ -12,7 +12,7 @@ export function nodeGroupsOf(instances: readonly string[], facts: NetworkFacts) 
   for (const id of instances) {
     const known = facts.instances.get(id);
     if (known === undefined) continue;
-    const kind = [facts.mayBeNode(known.tags), ...[...known.groups].sort()].join(' ');
+    const kind = [facts.cluster.has(known.tags), ...[...known.groups].sort()].join(' ');
     const chosen = nodeGroupOf(known, facts);
     if (chosen.group !== undefined) groups.add(chosen.group);
     else if (!problems.has(kind)) problems.set(kind, `instance ${id}: ${chosen.problem}`);
@@ -58,13 +58,13 @@ function nodeGroupOf(
   { groups: ids, tags }: InstanceFacts,
   facts: NetworkFacts,
 ): { readonly group: string } | { readonly group?: never; readonly problem: string } {
-  const tagged = ids.filter((id) => facts.isCluster(facts.groups.get(id)?.tags ?? {}));
+  const tagged = ids.filter((id) => facts.cluster.marks(facts.groups.get(id)?.tags ?? {}));
   const candidates = tagged.length > 0 ? tagged : ids;
   const [only, second] = candidates;
   const names = candidates.map((id) => `${id} (${facts.groups.get(id)?.name ?? 'of another VPC'})`).join(', ');
   if (only === undefined) return { problem: 'it has no security group' };
   if (second === undefined) {
-    if (tagged.length > 0 || facts.mayBeNode(tags)) return { group: only };
+    if (tagged.length > 0 || facts.cluster.has(tags)) return { group: only };
     return {
       problem: `neither it nor its security group ${names} carries the tag of the cluster; expected it on one of them`,
     };

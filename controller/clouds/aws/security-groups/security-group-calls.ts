@@ -16,8 +16,8 @@ import { sdkTags, type Tags } from '../load-balancer-tags.ts';
 import type { AwsParts } from '../parts.ts';
 import type { Carriers } from './carriers.ts';
 import { type IngressRule, missingRules, permissionsOf, ruleKey } from './ingress-rule.ts';
-import type { ObservedSecurityGroup } from './network-facts.ts';
-import { groupOf, type NetworkReads } from './network-reads.ts';
+import { groupOf, type ObservedSecurityGroup } from './network-facts.ts';
+import type { NetworkReads } from './network-reads.ts';
 
 /** How long the network interfaces of a deleted load balancer hold its groups; AWS tells only by refusing. */
 const patience = { firstMs: 5000, longestMs: 300_000, wholeMs: 600_000 };

@@ -1,9 +1,8 @@
 import { clusterTagsOf } from '../../../../controller/clouds/aws/cluster-tags.ts';
 import type { IngressRule } from '../../../../controller/clouds/aws/security-groups/ingress-rule.ts';
-import {
-  markedBy,
-  type NetworkFacts,
-  type ObservedSecurityGroup,
+import type {
+  NetworkFacts,
+  ObservedSecurityGroup,
 } from '../../../../controller/clouds/aws/security-groups/network-facts.ts';
 
 export const clusterTag = { 'kubernetes.io/cluster/c1': 'owned' };
@@ -23,7 +22,7 @@ export function factsOf(groups: readonly ObservedSecurityGroup[], fields: Partia
   return {
     groups: new Map(groups.map((one) => [one.id, one])),
     instances: new Map(),
-    ...markedBy(clusterTagsOf('c1', false)),
+    cluster: clusterTagsOf('c1', false),
     ...fields,
   };
 }
