@@ -55,6 +55,8 @@ export interface AddressBook {
   notePool(pool: InterfacePool): void;
   /** The VMs in the pools of network interfaces of a load balancer. The same array while they are the same. */
   vmsBehind(document: string): readonly string[];
+  /** Whether network interfaces or models of scale sets are in the pool; undefined: it was not read. */
+  isFilled(pool: string): boolean | undefined;
   /** Ids of the frontends whose rules lead to the pool. */
   frontendsOf(pool: InterfacePool): readonly string[];
   /** UIDs of Services whose rules lead to the pool, and names of others that use it. */
@@ -196,6 +198,10 @@ export function createAddressBook(nowMs: () => number): AddressBook {
       const vms = known ?? [...new Set(own.flatMap(({ members }) => members.flatMap(({ vm }) => vm ?? [])))];
       behind.set(document, vms);
       return vms;
+    },
+    isFilled(id) {
+      const pool = interfacePools.get(id);
+      return pool && pool.members.length + pool.sets.length > 0;
     },
     frontendsOf: (pool) => usersOf(pool).map(({ id }) => id),
     usersOf: (pool) => [

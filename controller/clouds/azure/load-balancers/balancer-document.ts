@@ -39,7 +39,7 @@ import {
   withCodes,
   withTags,
 } from './names.ts';
-import { isFilledByOthers, poolInfos } from './pool.ts';
+import { isFilledByOthers, poolInfos, unusedPools } from './pool.ts';
 
 export interface BalancerDocumentOptions {
   readonly balancers: ArmDocuments;
@@ -49,15 +49,14 @@ export interface BalancerDocumentOptions {
 
 /** Load balancers, each with the parts of many Services, of others and of the cloud: one document with an etag. */
 export function balancerDocument({ balancers, place, book }: BalancerDocumentOptions): DocumentType<Json> {
-  const documents = balancers;
   /** Every owner is of the same cluster. */
   let known = '';
 
-  function parse(name: string, json: Json, cluster: string): readonly Found<Balancer>[] {
+  function parse(name: string, json: Json, cluster: string): readonly Found[] {
     known = cluster;
     const found = parseBalancer(name, json, cluster, book.publicOwnerOf);
     book.noteFrontends(name, found, poolInfos(json));
-    return found;
+    return isFilledByOthers(place, name) ? found : [...found, ...unusedPools(name, json, cluster)];
   }
 
   return {
@@ -67,30 +66,30 @@ export function balancerDocument({ balancers, place, book }: BalancerDocumentOpt
     all(cluster, io) {
       known = cluster;
       // The engine parses what is not older than a write.
-      return documents.all(io);
+      return balancers.all(io);
     },
     async read(name, io) {
-      const read = await documents.read(name, io);
+      const read = await balancers.read(name, io);
       if (read === undefined) book.noteFrontends(name, [], []);
       else parse(name, read.doc, known);
       return read;
     },
     parse,
     basis: () => book.version('public'),
-    fold: (json, edits) => fold(json, edits, place, documents.idOf),
+    fold: (json, edits) => fold(json, edits, { balancers, place, book }),
     async write(name, json, version, permit) {
-      if (version === undefined && (await documents.read(name, {})) !== undefined) {
+      if (version === undefined && (await balancers.read(name, {})) !== undefined) {
         // Azure does not say that it obeys If-None-Match, and a list may be late: this would overwrite all of it.
         const message = `${name} exists, and no list has shown it`;
         throw failure('Stale', message);
       }
-      const written = await documents.write(name, json, version, permit);
+      const written = await balancers.write(name, json, version, permit);
       // Rules of security groups need the addresses of new frontends.
       parse(name, written.doc, known);
       return written;
     },
     async remove(name, version, permit) {
-      await documents.remove(name, version, permit);
+      await balancers.remove(name, version, permit);
       book.noteFrontends(name, [], []);
       return {};
     },
@@ -102,8 +101,7 @@ type Lists = Record<(typeof lists)[keyof typeof lists], readonly Part[]>;
 function fold(
   json: Json | undefined,
   edits: readonly Edit[],
-  place: BalancerPlace,
-  idOf: (name: string) => string,
+  { balancers, place, book }: BalancerDocumentOptions,
 ): Json | undefined {
   const cluster = edits[0]?.owner.cluster ?? '';
   const made: network.LoadBalancer = { location: place.location, sku: { name: 'Standard' } };
@@ -111,6 +109,7 @@ function fold(
   const next = Object.fromEntries(Object.values(lists).map((list) => [list, partsIn(before, list)])) as Lists;
   const codes = new Set(codesIn(tagsIn(before)));
   const holders = new Map<string, string>();
+  const unused = new Set<string>();
 
   for (const edit of edits) {
     const { owner } = edit;
@@ -118,7 +117,7 @@ function fold(
       const spec = edit.put.spec as BalancerSpec;
       codes.add(codeOf(owner));
       const { publicAddress } = spec.frontend;
-      const id = textIn(before, 'id') ?? idOf(spec.document);
+      const id = textIn(before, 'id') ?? balancers.idOf(spec.document);
       const wire = wireOf(spec, id, publicAddress && edit.idOf(publicAddress));
       replaceOwn(next, baseName(owner.service), edit.put.key as SideKey, [wire.frontend], wire);
       next[lists.pools] = withPool(next[lists.pools], spec.pool);
@@ -127,7 +126,8 @@ function fold(
         throw failure('Invalid', foreignPool(spec.document, spec.pool, holder));
       const stood = partsIn(before, lists.pools).some((pool) => sameName(pool, spec.pool));
       if (holder === undefined && spec.pool.kind !== 'others') holders.set(spec.pool.name, holderText(cluster, stood));
-    } else {
+    } else if (edit.drop.kind === kindNames.unusedPool) unused.add(edit.drop.id);
+    else {
       const base = baseName(owner.service);
       replaceOwn(next, base, edit.drop.key as SideKey, [], { rules: [], probes: [] });
       if (!next[lists.frontends].some(({ name }) => isOfBase(name, base))) codes.delete(codeOf(owner));
@@ -138,17 +138,17 @@ function fold(
   const poolsOf = (rules: readonly Part[]) => new Set(rules.map((rule) => idIn(rule.properties, 'backendAddressPool')));
   const [had, has] = [poolsOf(partsIn(before, lists.rules)), poolsOf(next[lists.rules])];
   const isOthers = isFilledByOthers(place, textIn(before, 'name') ?? '');
+  const idOfPool = ({ name }: Part) => `${textIn(before, 'id')}/${lists.pools}/${name}`.toLowerCase();
+  // A load balancer does not show the models of scale sets.
+  const isFilled = (pool: Part) => book.isFilled(idOfPool(pool)) ?? memberKindOf(pool) === 'interfaces';
   next[lists.pools] = next[lists.pools].filter((pool) => {
-    const id = `${textIn(before, 'id')}/${lists.pools}/${pool.name}`.toLowerCase();
-    // It goes with the last rule.
-    const isUsed = isOthers || has.has(id) || memberKindOf(pool) === 'interfaces';
-    return !had.has(id) || isUsed || hasOtherRules(pool);
+    const id = idOfPool(pool);
+    // It goes with the last rule, or when the last member has left it.
+    const isUsed = isOthers || has.has(id) || isFilled(pool);
+    return !(had.has(id) || unused.has(id)) || isUsed || hasOtherRules(pool);
   });
   const others = otherLists.flatMap((list) => listIn(properties, list));
-  const filled = next[lists.pools].filter((pool) => {
-    const kind = memberKindOf(pool);
-    return kind === 'interfaces' || (isOthers && kind !== undefined);
-  });
+  const filled = next[lists.pools].filter((pool) => isFilled(pool) || (isOthers && memberKindOf(pool) !== undefined));
   const isEmpty = [next[lists.frontends], next[lists.rules], filled, others].every((list) => list.length === 0);
   // One that others made stays, although nothing is in it.
   if (isEmpty && tagsIn(before)[tags.cluster] === cluster) return undefined;

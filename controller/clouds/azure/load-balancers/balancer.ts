@@ -32,6 +32,7 @@ export const kindNames = {
   address: 'public address',
   rule: 'security rule',
   pool: 'backend pool',
+  unusedPool: 'unused backend pool',
 } as const;
 
 /** Name of a Service's own public address. */

@@ -15,7 +15,7 @@ import { desireOf } from './desire.ts';
 import { createMemberships } from './memberships.ts';
 import { baseName, classicTags, isOfBase, tagOf } from './names.ts';
 import { poolDocument } from './pool-document.ts';
-import { poolKind } from './pool-kind.ts';
+import { poolKind, unusedPoolKind } from './pool-kind.ts';
 import { createPublicAddresses } from './public-addresses.ts';
 import { type RuleShare, securityGroupDocument, shareKind } from './security-group.ts';
 
@@ -30,7 +30,7 @@ export function createLoadBalancerDriver(client: ArmClient, place: BalancerPlace
   const named = new Set<string>();
   const addresses = createPublicAddresses({ client, place, book, named });
   const { securityGroup } = place;
-  const kinds = [addresses.kind, balancerKind, poolKind(book), ...(securityGroup ? [shareKind] : [])];
+  const kinds = [addresses.kind, balancerKind, poolKind(book), unusedPoolKind, ...(securityGroup ? [shareKind] : [])];
 
   return {
     main: kindNames.balancer,

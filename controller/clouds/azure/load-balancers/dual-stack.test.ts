@@ -9,6 +9,7 @@ const both = ['IPv4', 'IPv6'] as const;
 const sixAndFour = (members: string): AzureWorldOptions => {
   return { kinds: ['alone'], families: both, json: { loadBalancerBackendPoolConfigurationType: members } };
 };
+const withSet = (members: string): AzureWorldOptions => ({ ...sixAndFour(members), kinds: ['alone', 'uniform'] });
 const namesOf = (parts: readonly Part[]) => parts.map(({ name }) => name);
 
 describe('Services with addresses of IPv6', () => {
@@ -53,11 +54,14 @@ describe('Services with addresses of IPv6', () => {
           const desired = service({ annotations: annotated(own) });
           const lists = ['frontendIPConfigurations', 'loadBalancingRules', 'probes', 'backendAddressPools'];
           const parts = () => lists.map((list) => namesOf(partsOf('loadBalancers', document, list)));
-          const memberships = () =>
-            [...world.fake.vms.values()].flatMap(({ interfaces }) =>
-              interfaces[0]!.configurations.map(({ pools = [] }) => pools.length),
-            );
+          const memberships = () => [
+            ...[...world.fake.sets.values()].map(({ pools }) => pools),
+            ...[...world.fake.vms.values()].flatMap(({ interfaces }) =>
+              interfaces[0]!.configurations.map(({ pools = [] }) => pools),
+            ),
+          ];
           const first = await ensure(desired);
+          const alone = [parts(), memberships()];
           const second = await ensure({ ...desired, families: both });
           assert.deepEqual(second.observed?.ingress[0], first.observed?.ingress[0]);
           assert.equal(second.observed?.ingress.length, 2);
@@ -76,7 +80,8 @@ describe('Services with addresses of IPv6', () => {
           );
           const back = await ensure({ ...desired, mayChangeAddress: true });
           assert.deepEqual([back.refusals, back.observed?.ingress], [[], first.observed?.ingress]);
-        }, sixAndFour(members)));
+          assert.deepEqual([parts(), memberships()], alone);
+        }, withSet(members)));
 
   it('keeps the frontend of one family where a subnet or a prefix is named like the other family', () =>
     withWorld(async ({ service, ensure, remove, partsOf, network: cloud }) => {

@@ -169,7 +169,7 @@ export function poolDocument({
       const before = standing.get(name);
       if (before !== undefined) await change(before, { ...before, members: [], sets: [] }, permit);
       standing.delete(name);
-      if (before !== undefined) book.notePool({ ...before, members: [] });
+      if (before !== undefined) book.notePool({ ...before, members: [], sets: [] });
       return {};
     },
   };

@@ -1,4 +1,4 @@
-import { everyService, type Found, type Kind } from '../../../engine/resource.ts';
+import { everyService, type Found, type Kind, type Reference } from '../../../engine/resource.ts';
 import type { AddressBook } from './address-book.ts';
 import { kindNames } from './balancer.ts';
 import { type InterfacePool, type InterfacePoolSpec, type PoolMember, poolKey } from './pool.ts';
@@ -58,6 +58,15 @@ export function poolKind(book: AddressBook): Kind<InterfacePoolSpec, InterfacePo
   };
 }
 
+/** A pool that no rule leads to, in its load balancer: it goes when everybody has left it. */
+export const unusedPoolKind: Kind<undefined, { readonly document: string }> = {
+  kind: kindNames.unusedPool,
+  document: kindNames.balancer,
+  retryCreate: 'atOnce',
+  usedBy: () => [],
+  compare: () => ({ same: true }),
+};
+
 /** @param cluster UID */
 export function foundPool(pool: InterfacePool, cluster: string, frontends: readonly string[]): Found<InterfacePool> {
   const { document, name, id, holder } = pool;
@@ -69,7 +78,12 @@ export function foundPool(pool: InterfacePool, cluster: string, frontends: reado
     status: 'ready',
     body: pool,
     ...(isOurs ? { owner: { cluster, service: everyService } } : {}),
-    // Nodes leave before the last frontend goes, and before it the pool.
-    refs: frontends.map((one) => ({ role: 'frontend', kind: kindNames.balancer, id: one, loose: true, proof: true })),
+    // Nodes leave before the last frontend goes, and before the pool does.
+    refs: [
+      ...frontends.map((frontend): Reference => {
+        return { role: 'frontend', kind: kindNames.balancer, id: frontend, loose: true, proof: true };
+      }),
+      { role: 'pool', kind: kindNames.unusedPool, id },
+    ],
   };
 }

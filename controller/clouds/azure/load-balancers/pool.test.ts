@@ -52,6 +52,25 @@ describe('backend pools of network interfaces', () => {
       of('alone', 'uniform'),
     ));
 
+  for (const [what, has] of [
+    ['nodes', true],
+    ['a scale set without nodes', false],
+  ] as const)
+    it(`go with a load balancer that its last Service leaves, after ${what}`, () =>
+      withWorld(
+        async ({ world, service, ensure, resource }) => {
+          const desired = service({ annotations: annotated(internal) });
+          await ensure(desired);
+          const members = has ? desired.members : [];
+          await ensure({ ...desired, members });
+          const { refusals } = await ensure({ ...desired, members, annotations: {}, mayChangeAddress: true });
+          assert.deepEqual([refusals, resource('loadBalancers', 'kubernetes-internal')], [[], undefined]);
+          const left = [...world.fake.sets.values()].flatMap(({ pools }) => pools);
+          assert.ok(left.every((one) => one === pool()));
+        },
+        of('alone', 'uniform'),
+      ));
+
   for (const [which, isNew] of [
     ['is planned', false],
     ['is planned first after a restart', true],
