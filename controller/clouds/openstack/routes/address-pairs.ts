@@ -6,9 +6,9 @@ import { isOutdated } from '../fault.ts';
 import { type HopPort, pairsWith, readHopPort } from './hop-ports.ts';
 
 /** What one port is to let through, and no more, and for whom. */
-export interface PairChange<Change, Result> {
+export interface PairChange {
   readonly port: HopPort;
-  readonly passenger: PendingChange<Change, Result>;
+  readonly passenger: PendingChange<unknown, unknown>;
   readonly add?: string;
   readonly remove?: string;
 }
@@ -22,9 +22,9 @@ const maxTries = 6;
  * the database, so two writes within milliseconds may both pass; `lets` then shows what is missing.) A change whose
  * port cannot be updated is refused. A port that no longer exists has no pairs to remove.
  */
-export async function changeAddressPairs<Change, Result>(
+export async function changeAddressPairs(
   client: OpenStackClient,
-  changes: readonly PairChange<Change, Result>[],
+  changes: readonly PairChange[],
   ifMatch: boolean,
   signal: AbortSignal,
 ): Promise<void> {
@@ -39,9 +39,9 @@ export async function changeAddressPairs<Change, Result>(
   });
 }
 
-async function changePort<Change, Result>(
+async function changePort(
   client: OpenStackClient,
-  changes: readonly PairChange<Change, Result>[],
+  changes: readonly PairChange[],
   ifMatch: boolean,
   signal: AbortSignal,
 ): Promise<void> {

@@ -8,7 +8,7 @@ import { covers, isIpv6, normalCidr, sameAddress } from './cidr.ts';
 import { createAbilities, type ReadOptions, type RouteAbilities } from './extensions.ts';
 import { type HopPort, type Interfaces, interfacesOf, lets, portsAt, portsOfServers, rangesOf } from './hop-ports.ts';
 import { type ExtraRoute, type Router, readRouter } from './router.ts';
-import { sameDestination, sameRoute, type TableChange, writeTable } from './table-write.ts';
+import { conflictOf, sameDestination, sameRoute, type TableChange, writeTable } from './table-write.ts';
 
 /** A route of a router, and the words it is stored under. */
 export interface OpenStackRoute extends ObservedRoute {
@@ -124,9 +124,11 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
     const { ports, ...view } = await viewFor(pending, abilities, options);
     const { router } = view;
     await refuseToBury(pending, ports, view, options);
-    const table: TableChange<Change, OpenStackRoute>[] = [];
-    const pairs: PairChange<Change, OpenStackRoute>[] = [];
+    const table: TableChange[] = [];
+    const pairs: PairChange[] = [];
     const results = new Map<Pending, OpenStackRoute>();
+    const leaving = pending.flatMap(({ change }) => (change.action === 'remove' ? [change.route.stored] : []));
+    const staying = router.routes.filter((there) => !leaving.some((gone) => sameRoute(gone, there)));
     for (const one of pending.filter(({ done }) => !done)) {
       const { change } = one;
       if (change.action === 'remove') {
@@ -146,7 +148,7 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
       }
       const route = { destination: change.destination, nexthop: hop.address };
       const stored = router.routes.find((there) => sameRoute(there, route)) ?? route;
-      const other = conflictOf(stored, router.routes, pending);
+      const other = conflictOf(stored, staying);
       if (other !== undefined) {
         one.reject(other);
         continue;
@@ -159,7 +161,7 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
     const parts = { client, routerId, abilities, signal };
     // Without revisions, what others have written while the ports were changed would be lost with a whole list.
     const current = abilities.ifMatch ? router : await readRouter(client, routerId, options);
-    const written = await writeTable(parts, current, table, (route, there) => conflictOf(route, there, []));
+    const written = await writeTable(parts, current, table);
     known = table.some(({ passenger }) => passenger.done) ? undefined : { ...view, router: written };
     for (const [one, result] of results) one.resolve(result);
   }
@@ -263,24 +265,6 @@ function hopOf(
 function noHop({ desired, serverId, destination }: Change & { action: 'add' }): CloudError {
   const family = isIpv6(destination) ? 'IPv6' : 'IPv4';
   return invalid(`server ${serverId} of ${desired.node} has no ${family} address in a network of the router`);
-}
-
-/**
- * Neutron would spread packets over several routes with one destination. One that the same batch deletes is no
- * conflict.
- */
-function conflictOf(
-  route: ExtraRoute,
-  there: readonly ExtraRoute[],
-  pending: readonly Pending[],
-): CloudError | undefined {
-  const leaving = pending.flatMap(({ change }) => (change.action === 'remove' ? [change.route.stored] : []));
-  const other = there.find(
-    (known) =>
-      sameDestination(known, route) && !sameRoute(known, route) && !leaving.some((gone) => sameRoute(gone, known)),
-  );
-  if (other === undefined) return undefined;
-  return conflict(`${route.destination} is routed to ${other.nexthop} already`);
 }
 
 function conflict(message: string): CloudError {

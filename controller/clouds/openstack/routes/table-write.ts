@@ -1,4 +1,4 @@
-import { isCloudError } from '../../../../common/cloud-error.ts';
+import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import { type PendingChange, sendTogether } from '../../change-batches.ts';
 import type { OpenStackClient } from '../client.ts';
 import { isOutdated } from '../fault.ts';
@@ -7,10 +7,10 @@ import type { RouteAbilities } from './extensions.ts';
 import { type ExtraRoute, type Router, readRouter, routerOf } from './router.ts';
 
 /** A passenger whose route is to be there, or is to be gone. */
-export interface TableChange<Change, Result> {
+export interface TableChange {
   readonly action: 'add' | 'remove';
   readonly route: ExtraRoute;
-  readonly passenger: PendingChange<Change, Result>;
+  readonly passenger: PendingChange<unknown, unknown>;
 }
 
 export interface TableWriteParts {
@@ -29,6 +29,14 @@ export function sameDestination(one: ExtraRoute, other: ExtraRoute): boolean {
   return (normalCidr(one.destination) ?? one.destination) === (normalCidr(other.destination) ?? other.destination);
 }
 
+/** Neutron would spread packets over several routes with one destination. */
+export function conflictOf(route: ExtraRoute, there: readonly ExtraRoute[]): CloudError | undefined {
+  const other = there.find((known) => sameDestination(known, route) && !sameRoute(known, route));
+  if (other === undefined) return undefined;
+  const message = `${route.destination} is routed to ${other.nexthop} already`;
+  return new CloudError({ kind: 'Conflict', cloud: 'openstack', operation: 'routes', message });
+}
+
 /**
  * Applies changes to the routes of a router in as few calls as possible: with the atomic extension one for additions
  * and one for removals, otherwise one with the whole list. A write is bound to the revision that was read, so that no
@@ -36,30 +44,23 @@ export function sameDestination(one: ExtraRoute, other: ExtraRoute): boolean {
  * Neutron refuses does not fail the others of its call. Every change that is left without an error is done.
  *
  * @returns the router after it
- * @param refuse returns an error where a route must not be added to the observed ones
  */
-export async function writeTable<Change, Result>(
+export async function writeTable(
   parts: TableWriteParts,
   router: Router,
-  changes: readonly TableChange<Change, Result>[],
-  refuse: (route: ExtraRoute, there: readonly ExtraRoute[]) => Error | undefined,
+  changes: readonly TableChange[],
 ): Promise<Router> {
   const { atomic } = parts.abilities;
   const lists = atomic
     ? (['remove', 'add'] as const).map((action) => changes.filter((change) => change.action === action))
     : [changes];
   let known = router;
-  for (const list of lists) known = await writeList(parts, known, list, refuse);
+  for (const list of lists) known = await writeList(parts, known, list);
   return known;
 }
 
 /** Answers the router as it is then. */
-async function writeList<Change, Result>(
-  parts: TableWriteParts,
-  router: Router,
-  changes: readonly TableChange<Change, Result>[],
-  refuse: (route: ExtraRoute, there: readonly ExtraRoute[]) => Error | undefined,
-): Promise<Router> {
+async function writeList(parts: TableWriteParts, router: Router, changes: readonly TableChange[]): Promise<Router> {
   let known = router;
   for (let attempt = 1; ; attempt += 1) {
     const current = known;
@@ -69,7 +70,7 @@ async function writeList<Change, Result>(
         waiting.map(({ passenger }) => passenger),
         (permitted, permit) => {
           const mine = waiting.filter(({ passenger }) => permitted.includes(passenger));
-          return writeOnce(parts, current, mine, refuse, permit);
+          return writeOnce(parts, current, mine, permit);
         },
       );
       return sent?.answer ?? current;
@@ -80,7 +81,7 @@ async function writeList<Change, Result>(
         continue;
       }
       if (waiting.length > 1 && (error.kind === 'QuotaExceeded' || error.kind === 'Invalid')) {
-        return inHalves(parts, current, waiting, refuse, error);
+        return inHalves(parts, current, waiting, error);
       }
       for (const { passenger } of waiting) passenger.reject(error);
       return current;
@@ -89,29 +90,27 @@ async function writeList<Change, Result>(
 }
 
 /** What fits goes in, and what is wrong is found. A table that is full for one is full for all. */
-async function inHalves<Change, Result>(
+async function inHalves(
   parts: TableWriteParts,
   router: Router,
-  changes: readonly TableChange<Change, Result>[],
-  refuse: (route: ExtraRoute, there: readonly ExtraRoute[]) => Error | undefined,
+  changes: readonly TableChange[],
   error: Error & { readonly kind: string },
 ): Promise<Router> {
   const middle = Math.ceil(changes.length / 2);
   const first = changes.slice(0, middle);
   const second = changes.slice(middle);
-  const between = await writeList(parts, router, first, refuse);
+  const between = await writeList(parts, router, first);
   const full = error.kind === 'QuotaExceeded' && first.at(-1)?.passenger.done === true;
-  if (!full) return writeList(parts, between, second, refuse);
+  if (!full) return writeList(parts, between, second);
   const removals = second.filter(({ action }) => action === 'remove');
   for (const { passenger, action } of second) if (action === 'add') passenger.reject(error);
-  return removals.length === 0 ? between : writeList(parts, between, removals, refuse);
+  return removals.length === 0 ? between : writeList(parts, between, removals);
 }
 
-async function writeOnce<Change, Result>(
+async function writeOnce(
   { client, routerId, abilities, signal }: TableWriteParts,
   router: Router,
-  changes: readonly TableChange<Change, Result>[],
-  refuse: (route: ExtraRoute, there: readonly ExtraRoute[]) => Error | undefined,
+  changes: readonly TableChange[],
   permit: (timeoutMs: number) => void,
 ): Promise<Router> {
   const gone = changes.flatMap(({ action, route }) => (action === 'remove' ? [route] : []));
@@ -120,7 +119,7 @@ async function writeOnce<Change, Result>(
   const added: ExtraRoute[] = [];
   for (const { action, route, passenger } of changes) {
     if (action !== 'add' || [...kept, ...added].some((there) => sameRoute(there, route))) continue;
-    const refusal = refuse(route, [...kept, ...added]);
+    const refusal = conflictOf(route, [...kept, ...added]);
     if (refusal === undefined) added.push(route);
     else passenger.reject(refusal);
   }
