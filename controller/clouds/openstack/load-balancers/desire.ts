@@ -245,7 +245,6 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
       name: classicName(desired),
       description: loadBalancerDescription(desired),
       service,
-      classicTag: classicName(desired),
       provider: features.provider,
       isClassic: false,
       vip,

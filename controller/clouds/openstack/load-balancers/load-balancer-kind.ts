@@ -10,7 +10,7 @@ import { isMonitor, loadBalancerBody } from './octavia-bodies.ts';
 import type { OctaviaCalls } from './octavia-calls.ts';
 import { settleMs, working } from './octavia-work.ts';
 import { shownMembers } from './pool-changes.ts';
-import { foundAll, foundLoadBalancer, octaviaKinds, ofLoadBalancer, type VipPort, type Whole } from './resources.ts';
+import { foundAll, foundLoadBalancer, octaviaKinds, ofLoadBalancer, type Whole } from './resources.ts';
 import type { ListenerSpec, LoadBalancerSpec, PoolSpec } from './specs.ts';
 import { octaviaTags, ownerTagsOf, retainedTags, tag, tagValue, without } from './tags.ts';
 
@@ -28,7 +28,7 @@ export function createLoadBalancerKinds({
   config,
   subnetOf,
   sent,
-}: LoadBalancerKindParts): readonly [Kind<LoadBalancerSpec, LoadBalancer>, Kind<undefined, VipPort>] {
+}: LoadBalancerKindParts): readonly [Kind<LoadBalancerSpec, LoadBalancer>, Kind<undefined, undefined>] {
   /** Refused for all, since the credential may not do it, for a provider that cannot, or for one load balancer. */
   const noFailover = new Set<string>();
   const mayFailOver = ({ id, provider }: LoadBalancer) =>
@@ -134,7 +134,7 @@ export function createLoadBalancerKinds({
       return setTags(found, [...without(ours, [ownerTags.cluster, ownerTags.service]), ...ownerTagsOf(io.owner)], io);
     },
   };
-  const vipPort: Kind<undefined, VipPort> = {
+  const vipPort: Kind<undefined, undefined> = {
     kind: octaviaKinds.vipPort,
     ...ofLoadBalancer,
     compare: () => ({ same: true }),
@@ -164,14 +164,14 @@ const emptyBalancer: LoadBalancer = {
 
 /** Its tags as they are to be, but for those that name the owner; those that we do not know stay. */
 function tagsFor(spec: LoadBalancerSpec, there: readonly string[]): string[] {
-  const { service, classicTag, hostname = tagValue(there, octaviaTags.hostname) ?? '' } = spec;
+  const { service, name, hostname = tagValue(there, octaviaTags.hostname) ?? '' } = spec;
   const { vip = tagValue(there, octaviaTags.address) === 'vip' } = spec;
   const isNamed = there.some((one) => one.startsWith(classicPrefix));
   return [
     ...new Set([
       ...without(there, [ownerTags.serviceName, octaviaTags.address, octaviaTags.hostname, ownerTags.retained]),
       tag(ownerTags.serviceName, service),
-      ...(isNamed ? [] : [classicTag]),
+      ...(isNamed ? [] : [name]),
       ...(vip ? [tag(octaviaTags.address, 'vip')] : []),
       ...(hostname === '' ? [] : [tag(octaviaTags.hostname, hostname)]),
     ]),

@@ -43,7 +43,6 @@ export interface Pool {
   readonly algorithm: string;
   /** Type and seconds of the session persistence. */
   readonly persistence: { readonly type: string; readonly timeout: number | undefined } | undefined;
-  readonly listenerIds: readonly string[];
   readonly monitorId: string | undefined;
   readonly monitor: Monitor | undefined;
   readonly memberIds: readonly string[];
@@ -141,7 +140,6 @@ export function readPool(item: AnswerFields): Pool {
     protocol: item.text('protocol'),
     algorithm: item.optionalText('lb_algorithm') ?? '',
     persistence: type === undefined ? undefined : { type, timeout },
-    listenerIds: textsIn(item, 'listeners', 'id'),
     monitorId: item.optionalText('healthmonitor_id'),
     monitor: undefined,
     memberIds: textsIn(item, 'members', 'id'),

@@ -80,7 +80,6 @@ export function createPoolKind(
         version: key,
         algorithm: spec.algorithm ?? spec.usualAlgorithm,
         persistence: spec.persistence,
-        listenerIds: [],
         monitorId: undefined,
         monitor: undefined,
         memberIds: [],

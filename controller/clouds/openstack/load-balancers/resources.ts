@@ -21,11 +21,6 @@ export const ofLoadBalancer = {
   settleMs: 10_000,
 } as const;
 
-/** What Neutron knows the VIP by. */
-export interface VipPort {
-  readonly loadBalancer: LoadBalancer;
-}
-
 /** Which transport a listener takes from its port number; two of one transport cannot have the same number. */
 export function transportOf(protocol: string): Protocol {
   return protocol === 'UDP' || protocol === 'SCTP' ? protocol : 'TCP';
@@ -109,19 +104,9 @@ export function foundLoadBalancer(loadBalancer: LoadBalancer, cluster?: string):
     ...(status === 'deleting' && { operation: operationId('delete', id) }),
   };
   if (vipPortId === '') return [main];
-  const body: VipPort = { loadBalancer };
-  return [
-    main,
-    {
-      kind: octaviaKinds.vipPort,
-      id: vipPortId,
-      key: 'main',
-      within: id,
-      status: 'ready',
-      body,
-      ...(owner !== undefined && { owner }),
-    },
-  ];
+  // What Neutron knows the VIP by.
+  const vip = { kind: octaviaKinds.vipPort, id: vipPortId, key: 'main', within: id, status: 'ready' } as const;
+  return [main, { ...vip, body: undefined, ...(owner !== undefined && { owner }) }];
 }
 
 export function foundListener(listener: Listener, origin: Origin): Found<Listener> {

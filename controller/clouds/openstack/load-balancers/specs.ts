@@ -4,12 +4,11 @@ import type { MonitorTimes, Pool, Timeouts } from './octavia-answer.ts';
 
 /** What a Service asks of a load balancer of its own. */
 export interface LoadBalancerSpec {
+  /** Also the classic controller's tag. */
   readonly name: string;
   readonly description: string;
   /** `namespace/name`. */
   readonly service: string;
-  /** The classic controller's tag. */
-  readonly classicTag: string;
   readonly provider: string;
   readonly flavorId: string | undefined;
   readonly availabilityZone: string | undefined;

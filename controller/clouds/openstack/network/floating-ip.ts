@@ -9,7 +9,6 @@ import { networkKinds } from './network-kinds.ts';
 export interface FloatingIp {
   readonly id: string;
   readonly address: string;
-  readonly networkId: string;
   readonly portId: string | undefined;
   readonly description: string;
   readonly tags: readonly string[];
@@ -22,7 +21,6 @@ export interface FloatingIp {
 export const floatingIpFields = [
   'id',
   'floating_ip_address',
-  'floating_network_id',
   'port_id',
   'description',
   'tags',
@@ -33,7 +31,6 @@ export function readFloatingIp(item: AnswerFields): FloatingIp {
   return {
     id: item.text('id'),
     address: item.text('floating_ip_address'),
-    networkId: item.text('floating_network_id'),
     portId: item.optionalText('port_id'),
     description: item.optionalText('description') ?? '',
     tags: optionalTexts(item, 'tags'),
