@@ -5,14 +5,10 @@ import type { AlibabaClient, Params } from './client.ts';
 import type { Product } from './config.ts';
 import type { Place } from './place.ts';
 
-export interface CheckParts {
-  readonly client: AlibabaClient;
-  readonly place: Place;
-}
-
 /** Each read that is needed, and where the cluster stands. */
 export async function checkAlibaba(
-  { client, place }: CheckParts,
+  client: AlibabaClient,
+  place: Place,
   signal: AbortSignal | undefined,
 ): Promise<readonly CheckResult[]> {
   const { results, prove } = createChecks();
@@ -42,13 +38,11 @@ export async function checkAlibaba(
     await readNone(read('slb', 'DescribeAccessControlListAttribute', { AclId: 'acl-0' }));
     return 'read';
   });
-  const pods = createChecks();
-  await pods.prove({ name: 'network interfaces', neededFor: ['load balancers'] }, policy, async () => {
+  await prove({ name: 'network interfaces', neededFor: ['load balancers'] }, policy, async () => {
     await read('ecs', 'DescribeNetworkInterfaces', { VpcId: await place.vpc(signal), MaxResults: 10 });
     return 'read';
   });
-  const network = createChecks();
-  await network.prove({ name: 'network load balancers', neededFor: ['load balancers'] }, policy, async () => {
+  await prove({ name: 'network load balancers', neededFor: ['load balancers'] }, policy, async () => {
     for (const action of ['ListLoadBalancers', 'ListListeners', 'ListServerGroups'])
       await read('nlb', action, { MaxResults: 1 });
     await readNone(read('nlb', 'GetLoadBalancerAttribute', { LoadBalancerId: 'nlb-0' }));
@@ -56,15 +50,19 @@ export async function checkAlibaba(
     await readNone(read('nlb', 'GetJobStatus', { JobId: '0' }));
     return "read. Not proved: ram:CreateServiceLinkedRole, for the account's first one";
   });
-  // Other Services do without.
-  return [
-    ...results,
-    ...pods.results.map((one) => unlessNeeded(one, 'whose members are pods')),
-    ...network.results.map((one) => unlessNeeded(one, `of the class ${networkClass}`)),
-    changesOf(`no call of vpc, slb and nlb that changes something is tried; ${policy}`),
-  ];
+  const changes = changesOf(`no call of vpc, slb and nlb that changes something is tried; ${policy}`);
+  return [...results.map(unlessNeeded), changes];
 }
 
-function unlessNeeded(one: CheckResult, by: string): CheckResult {
-  return one.ok ? one : { ...one, ok: null, message: `${one.message}; only Services ${by} need it` };
+/** Who alone needs it, so that it is no failure for others. */
+const neededBy: Readonly<Record<string, string>> = {
+  'network interfaces': 'whose members are pods',
+  'network load balancers': `of the class ${networkClass}`,
+};
+
+function unlessNeeded(one: CheckResult): CheckResult {
+  const by = neededBy[one.name];
+  return one.ok || by === undefined
+    ? one
+    : { ...one, ok: null, message: `${one.message}; only Services ${by} need it` };
 }

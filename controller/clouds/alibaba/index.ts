@@ -80,11 +80,11 @@ export function openAlibaba({ config, context, readText, wrapHttp }: CloudPartsW
       targetOf,
       createReader: () => createMachineReader(cloud, [createInstances(client)]),
     }),
-    loadBalancerDriver: createLoadBalancerDriver({ client, place, config }),
-    routes: createRoutes({ client, clock, place }),
+    loadBalancerDriver: createLoadBalancerDriver(client, place, config),
+    routes: createRoutes(client, clock, place),
     files: config.files,
     ping: async (signal) => void (await identify(signal)),
-    check: (signal) => checkAlibaba({ client, place }, signal),
+    check: (signal) => checkAlibaba(client, place, signal),
     close,
   };
 }

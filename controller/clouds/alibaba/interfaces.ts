@@ -6,20 +6,22 @@ import type { Server } from './clb/found.ts';
 import type { AlibabaClient } from './client.ts';
 import type { Place } from './place.ts';
 
-/** Network interfaces of the VPC. */
-export interface Interfaces {
-  /** Those with these private IPv4 addresses, as `podOf` reads them. Complete, or throws a CloudError. */
-  of(addresses: readonly string[], signal?: AbortSignal, urgency?: Urgency): Promise<ReadonlyMap<string, string>>;
-}
+export type Interfaces = ReturnType<typeof createInterfaces>;
 
 /** The most that one call takes. */
 const addressesAtOnce = 100;
 /** Those that are attached. */
 const Status = 'InUse';
 
-export function createInterfaces(client: Pick<AlibabaClient, 'list'>, place: Pick<Place, 'vpc'>): Interfaces {
+/** Network interfaces of the VPC. */
+export function createInterfaces(client: Pick<AlibabaClient, 'list'>, place: Pick<Place, 'vpc'>) {
   return {
-    async of(addresses, signal, urgency) {
+    /** Those with these private IPv4 addresses, as `podOf` reads them. Complete, or throws a CloudError. */
+    async of(
+      addresses: readonly string[],
+      signal?: AbortSignal,
+      urgency?: Urgency,
+    ): Promise<ReadonlyMap<string, string>> {
       const VpcId = await place.vpc(signal);
       const lists = await inParallel(callsAtOnce, chunks(addresses, addressesAtOnce), (some) =>
         client.list({

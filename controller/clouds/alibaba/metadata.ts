@@ -2,16 +2,13 @@ import { CloudError, kindOfHttpStatus } from '../../../common/cloud-error.ts';
 import type { CountedHttp } from '../counted-http.ts';
 import { cloud } from './fault.ts';
 
-/** The metadata service of the instance that the controller runs on: `region-id`, `ram/security-credentials/`. */
-export interface Metadata {
-  /** Trimmed, and not empty. Throws a CloudError. */
-  read(key: string, signal?: AbortSignal): Promise<string>;
-}
+export type Metadata = ReturnType<typeof createMetadata>;
 
 const timeoutMs = 5000;
 const tokenSeconds = 300;
 
-export function createMetadata(http: CountedHttp, endpoint: string): Metadata {
+/** The metadata service of the instance that the controller runs on: `region-id`, `ram/security-credentials/`. */
+export function createMetadata(http: CountedHttp, endpoint: string) {
   /** Undefined: this instance needs none, or has no such path. */
   async function token(signal: AbortSignal | undefined): Promise<string | undefined> {
     const url = `${endpoint}/latest/api/token`;
@@ -21,7 +18,8 @@ export function createMetadata(http: CountedHttp, endpoint: string): Metadata {
   }
 
   return {
-    async read(key, signal) {
+    /** Trimmed, and not empty. Throws a CloudError. */
+    async read(key: string, signal?: AbortSignal): Promise<string> {
       const operation = `GET ${key}`;
       const held = await token(signal);
       const headers = held === undefined ? {} : { 'x-aliyun-ecs-metadata-token': held };

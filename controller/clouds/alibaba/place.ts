@@ -3,19 +3,14 @@ import type { AlibabaConfig } from './config.ts';
 import { invalid } from './fault.ts';
 import type { Metadata } from './metadata.ts';
 
-/** Where the cluster stands: what is not configured is that of the instance that the controller runs on. */
-export interface Place {
-  vpc(signal?: AbortSignal): Promise<string>;
-  vswitch(signal?: AbortSignal): Promise<string>;
-  /** Those that get every pod route. Asked once. Throws `Invalid` where it is not clear which. */
-  routeTables(signal?: AbortSignal): Promise<readonly string[]>;
-}
+export type Place = ReturnType<typeof createPlace>;
 
+/** Where the cluster stands: what is not configured is that of the instance that the controller runs on. */
 export function createPlace(
   client: Pick<AlibabaClient, 'list'>,
   metadata: Metadata,
   config: Pick<AlibabaConfig, 'vpc' | 'vswitch' | 'routeTables'>,
-): Place {
+) {
   let { vpc, vswitch } = config;
   let tables = config.routeTables.length > 0 ? config.routeTables : undefined;
   const vpcOf = async (signal?: AbortSignal) => {
@@ -44,11 +39,12 @@ export function createPlace(
 
   return {
     vpc: vpcOf,
-    async vswitch(signal) {
+    async vswitch(signal?: AbortSignal): Promise<string> {
       vswitch ??= await metadata.read('vswitch-id', signal);
       return vswitch;
     },
-    async routeTables(signal) {
+    /** Those that get every pod route. Asked once. Throws `Invalid` where it is not clear which. */
+    async routeTables(signal?: AbortSignal): Promise<readonly string[]> {
       tables ??= await findTables(signal);
       return tables;
     },

@@ -21,12 +21,6 @@ export interface AlibabaRoute extends ObservedRoute {
   readonly tables: readonly string[];
 }
 
-export interface RouteOptions {
-  readonly client: AlibabaClient;
-  readonly clock: Clock;
-  readonly place: Place;
-}
-
 interface Change {
   readonly action: 'CreateRouteEntries' | 'DeleteRouteEntries';
   readonly destination: string;
@@ -52,7 +46,7 @@ const busyMs = 1000;
  * a call runs goes with the next one, because a table takes one change at a time. A route that one of the tables lacks
  * is added there.
  */
-export function createRoutes({ client, clock, place }: RouteOptions): Routes<AlibabaRoute> {
+export function createRoutes(client: AlibabaClient, clock: Clock, place: Place): Routes<AlibabaRoute> {
   const change = createBatches<Change, void>(cloud, run);
 
   async function entries(urgency: Urgency, signal: AbortSignal | undefined): Promise<readonly Entry[]> {

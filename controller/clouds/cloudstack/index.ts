@@ -42,7 +42,7 @@ export function openCloudStack({ config, context, wrapHttp }: CloudParts<CloudSt
       targetOf,
       createReader: () => createMachineReader(cloud, [createVms(client, config)]),
     }),
-    loadBalancerDriver: createLoadBalancerDriver({ client, config, clock }),
+    loadBalancerDriver: createLoadBalancerDriver(client, config, clock),
     ping: async (signal) => void (await identify(signal)),
     check: (signal) => checkCloudStack(config, client, clock, signal),
     close,

@@ -134,7 +134,7 @@ export async function openGce(parts: CloudPartsWithFiles<GceConfig>): Promise<Op
       cloud,
       listAbove,
       targetOf,
-      createReader: () => createMachineReader(cloud, [createVms({ client, config, project: project ?? '' })]),
+      createReader: () => createMachineReader(cloud, [createVms(client, config, project ?? '')]),
     }),
     loadBalancerDriver: region === undefined ? undefined : createLoadBalancerDriver({ ...loadBalancers, region }),
     routes: createRoutes({ client, clock, project: projectId, network: networkOnce, idOf }),

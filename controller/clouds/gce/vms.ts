@@ -7,13 +7,6 @@ import { type GceConfig, namePattern } from './config.ts';
 import { cloud, throwProved } from './fault.ts';
 import { type InstanceView, idOf, instanceFields, isNamed, readInstance } from './instance.ts';
 
-export interface VmOptions {
-  readonly client: GceClient;
-  readonly config: Pick<GceConfig, 'named' | 'namePrefix' | 'ipv6First'>;
-  /** The project's id. */
-  readonly project: string;
-}
-
 /** VMs by our ids, and the zones whose VMs are missing. */
 interface Read {
   readonly seen: ReadonlyMap<string, Seen>;
@@ -30,7 +23,11 @@ const nowhere: ReadonlySet<string> = new Set();
  * VMs of one project, for one pass: each list is read at most once. VMs of one zone are listed there; those of several,
  * over all zones.
  */
-export function createVms({ client, config, project }: VmOptions): Machines {
+export function createVms(
+  client: GceClient,
+  config: Pick<GceConfig, 'named' | 'namePrefix' | 'ipv6First'>,
+  project: string,
+): Machines {
   const view: InstanceView = { project, ipv6First: config.ipv6First };
   const lists = new Map<string, Promise<Read>>();
 

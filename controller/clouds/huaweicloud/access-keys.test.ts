@@ -23,7 +23,7 @@ function setUp({ needsToken = false } = {}) {
     const expires = new Date(clock.now() + 24 * 3_600_000).toISOString();
     return answerOf(200, { credential: { ...key, expires_at: expires } });
   }
-  const keys = createAgencyKeys({ http: metadata, clock, metadata: 'http://metadata.test' });
+  const keys = createAgencyKeys(metadata, clock, 'http://metadata.test');
   const client = createClient({
     clock,
     keys,

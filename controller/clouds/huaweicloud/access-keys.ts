@@ -6,21 +6,16 @@ import { createExpiringCredential, type Expiring, type ExpiringCredential } from
 import { cloud } from './fault.ts';
 import type { AccessKey } from './sign.ts';
 
-export interface AgencyOptions {
-  readonly http: CountedHttp;
-  readonly clock: Clock;
-  /** Base URL of the metadata service. */
-  readonly metadata: string;
-}
-
 const operation = 'GET securitykey';
 const timeoutMs = 5000;
 
 /**
  * Temporary access keys of the agency of this ECS, from its metadata service (support.huaweicloud.com, ECS, "Obtaining
  * Metadata": `securitykey`). They live for hours.
+ *
+ * @param metadata base URL of the metadata service
  */
-export function createAgencyKeys({ http, clock, metadata }: AgencyOptions): ExpiringCredential<AccessKey> {
+export function createAgencyKeys(http: CountedHttp, clock: Clock, metadata: string): ExpiringCredential<AccessKey> {
   const limits = { timeoutMs, maxBytes: 65_536 };
   const ask = (headers: Readonly<Record<string, string>>) =>
     http(operation, { url: `${metadata}/openstack/latest/securitykey`, headers, ...limits });

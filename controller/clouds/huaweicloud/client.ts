@@ -59,7 +59,7 @@ export function createClient({ keys, region, projectId, endpointOf, ...options }
         },
         async authorization(request) {
           const id = service === 'iam' ? undefined : await projectOf(undefined);
-          return sign(request, { key: await keys.get(), projectId: id, nowMs: clock.now() });
+          return sign(request, await keys.get(), id, clock.now());
         },
       });
     apis.set(service, api);

@@ -52,7 +52,7 @@ export function openHuawei({ config, context, wrapHttp }: CloudParts<ConfigWithO
     projectId: config.projectId,
     mutationTimeoutMs,
     endpointOf: config.endpointOf,
-    keys: key === undefined ? createAgencyKeys({ http: metadata, clock, metadata: config.metadata }) : lasting(key),
+    keys: key === undefined ? createAgencyKeys(metadata, clock, config.metadata) : lasting(key),
     rateLimiter: createRateLimiter({ cloud, clock, random, limits, onWait }),
   });
 
@@ -70,9 +70,9 @@ export function openHuawei({ config, context, wrapHttp }: CloudParts<ConfigWithO
       targetOf,
       createReader: () => createMachineReader(cloud, [createServers(client, region)]),
     }),
-    loadBalancerDriver: createLoadBalancerDriver({ client, config, options }),
+    loadBalancerDriver: createLoadBalancerDriver(client, config, options),
     files: config.options === undefined ? [] : [config.options],
-    routes: config.vpc === undefined ? undefined : createRoutes({ client, region, vpc: config.vpc }),
+    routes: config.vpc === undefined ? undefined : createRoutes(client, region, config.vpc),
     ping: async (signal) => void (await identify(signal)),
     check: (signal) => checkHuawei(config, client, signal),
     close,

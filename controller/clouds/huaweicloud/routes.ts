@@ -19,12 +19,6 @@ export interface HuaweiRoute extends ObservedRoute {
   readonly description: string | undefined;
 }
 
-export interface RouteOptions {
-  readonly client: HuaweiClient;
-  readonly region: string;
-  readonly vpc: string;
-}
-
 interface Stored {
   readonly destination: string;
   readonly nexthop: string;
@@ -49,7 +43,7 @@ const operation = 'routes';
  * The routes of a VPC: each in all its route tables, because a subnet follows its own table alone. Their description
  * says whose they are. Changes of one moment share a call for each table.
  */
-export function createRoutes({ client, region, vpc }: RouteOptions): Routes<HuaweiRoute> {
+export function createRoutes(client: HuaweiClient, region: string, vpc: string): Routes<HuaweiRoute> {
   const ask = createBatches<Change, HuaweiRoute>(cloud, run);
 
   async function readTables(urgency: 'refresh' | 'change', signal: AbortSignal | undefined): Promise<readonly Table[]> {

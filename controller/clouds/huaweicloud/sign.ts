@@ -8,22 +8,19 @@ export interface AccessKey {
   readonly token?: string | undefined;
 }
 
-export interface SignOptions {
-  readonly key: AccessKey;
-  readonly projectId: string | undefined;
-  /** Milliseconds since 1970. */
-  readonly nowMs: number;
-}
-
 const algorithm = 'SDK-HMAC-SHA256';
 
 /**
  * The headers of a request that is signed with an access key: SDK-HMAC-SHA256 (support.huaweicloud.com, API Signing
  * Guide). Every header that it answers is signed, and the host. Pure.
+ *
+ * @param nowMs since 1970
  */
 export function sign(
   request: SignableRequest,
-  { key, projectId, nowMs }: SignOptions,
+  key: AccessKey,
+  projectId: string | undefined,
+  nowMs: number,
 ): Readonly<Record<string, string>> {
   const date = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '');
   const headers: Readonly<Record<string, string>> = {

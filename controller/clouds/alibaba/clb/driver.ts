@@ -26,14 +26,12 @@ import { createBalancerReader, createListReader } from './reader.ts';
 import { isNetworkClass, nodeLabelsOf, takesPods } from './settings.ts';
 import { untilMoved } from './type-change.ts';
 
-export interface LoadBalancerOptions {
-  readonly client: AlibabaClient;
-  readonly place: Place;
-  readonly config: Pick<AlibabaConfig, 'clusterId' | 'isPublicRefused' | 'resourceGroup' | 'servesPods'>;
-}
-
 /** The load balancers of one region: network ones for Services of their class, classic ones for others. */
-export function createLoadBalancerDriver({ client, place, config }: LoadBalancerOptions): LoadBalancerDriver {
+export function createLoadBalancerDriver(
+  client: AlibabaClient,
+  place: Place,
+  config: Pick<AlibabaConfig, 'clusterId' | 'isPublicRefused' | 'resourceGroup' | 'servesPods'>,
+): LoadBalancerDriver {
   const interfaces = createInterfaces(client, place);
   const lookups = { client, interfaces };
   return {

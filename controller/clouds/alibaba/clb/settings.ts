@@ -13,33 +13,12 @@ import {
   prefix,
 } from '../annotations.ts';
 import type { Params } from '../client.ts';
-import type { BalancerSpec } from './balancers.ts';
-import { classicTags, type Tags } from './found.ts';
+import type { AlibabaConfig } from '../config.ts';
+import { classicTags } from './found.ts';
 
 type Values = DesiredLoadBalancer['annotations'];
 
-/** What the annotations of a Service say. Undefined: what stands is left as it is. */
-export interface Settings extends Pick<BalancerSpec, 'fixed' | 'settings' | 'atCreation'> {
-  readonly name: string | undefined;
-  readonly hostname: string | undefined;
-  readonly tags: Tags;
-  readonly version: 'ipv4' | 'ipv6';
-  /** `tcp`, `udp`, `http` or `https`. */
-  protocolOf(port: DesiredPort): string;
-  readonly forwardPorts: ReadonlyMap<number, number>;
-  /** In the wire's fields, of a listener of that protocol. */
-  fieldsOf(protocol: string): Params;
-  /** Health checks ask kube-proxy: no annotation says otherwise. */
-  readonly asksKubeProxy: boolean;
-  /** Whether annotations say which access list is used, and not the source ranges. */
-  readonly hasList: boolean;
-  /** An access list that others made is named and switched on. */
-  readonly usesList: boolean;
-  /** What cannot be read or done: name, value and what was expected. */
-  readonly problems: readonly string[];
-  /** What has no effect. */
-  readonly remarks: readonly string[];
-}
+export type Settings = ReturnType<typeof settingsOf>;
 
 const flag = oneOf('on', 'off');
 const text = matching(/^\S+$/);
@@ -181,11 +160,11 @@ export function set(params: Params): Params {
   return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
 }
 
-/** Pure. @param isPublicRefused by the cloud config */
+/** What the annotations of a Service say. Undefined: what stands is left as it is. Pure. */
 export function settingsOf(
   { annotations, families, ports }: Pick<DesiredLoadBalancer, 'annotations' | 'families' | 'ports'>,
-  { isPublicRefused, resourceGroup }: { readonly isPublicRefused: boolean; readonly resourceGroup: string | undefined },
-): Settings {
+  { isPublicRefused, resourceGroup }: Pick<AlibabaConfig, 'isPublicRefused' | 'resourceGroup'>,
+) {
   const { read, wrong, has, problems, remarks } = readerOf(annotations, 'CLB');
   const kind = read('address-type', oneOf('internet', 'intranet')) ?? (isPublicRefused ? 'intranet' : 'internet');
   if (kind === 'internet' && isPublicRefused) wrong('address-type', 'intranet: disablePublicSLB is set');
@@ -214,7 +193,8 @@ export function settingsOf(
     name: read('name', matching(/^[A-Za-z\u4e00-\u9fa5][^\s]{0,79}$/)),
     hostname: read('hostname', matching(/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/))?.toLowerCase(),
     tags: Object.fromEntries(read('additional-resource-tags', tagPairs) ?? []),
-    version: version as Settings['version'],
+    version: version as 'ipv4' | 'ipv6',
+    /** In the wire's fields: they cannot be changed. */
     fixed: set({
       AddressType: kind,
       AddressIPVersion: version,
@@ -223,6 +203,7 @@ export function settingsOf(
       SlaveZoneId: read('slave-zoneid', text),
       Address: read('ip', (value) => (ipaddr.isValid(value) ? value : undefined)),
     }),
+    /** Changes by the action that makes them; only what was chosen. */
     settings: compact({
       SetLoadBalancerDeleteProtection: set({ DeleteProtection: read('delete-protection', flag) }),
       SetLoadBalancerModificationProtection: set({
@@ -237,13 +218,19 @@ export function settingsOf(
       ModifyLoadBalancerInstanceSpec: set({ LoadBalancerSpec: read('spec', matching(/^slb\.\S+$/)) }),
     }),
     atCreation: set({ ResourceGroupId: read('resource-group-id', matching(/^rg-[0-9a-z]+$/)) ?? resourceGroup }),
+    /** `tcp`, `udp`, `http` or `https`. */
     protocolOf,
+    /** What cannot be read or done: name, value and what was expected. */
     problems,
+    /** Health checks ask kube-proxy: no annotation says otherwise. */
     asksKubeProxy: !ownChecks.some(has),
+    /** Whether annotations say which access list is used, and not the source ranges. */
     hasList: has('acl-id') || has('acl-status'),
+    /** An access list that others made is named and switched on. */
     usesList,
     forwardPorts: new Map(read('forward-port', listOf(portPair))),
-    fieldsOf: (protocol) =>
+    /** In the wire's fields, of a listener of that protocol. */
+    fieldsOf: (protocol: string) =>
       set(
         Object.fromEntries(
           fields.flatMap(([field, of, value]) =>
@@ -255,6 +242,7 @@ export function settingsOf(
           ),
         ),
       ),
+    /** What has no effect. */
     remarks,
   };
 }

@@ -12,13 +12,7 @@ import { foundNetworkBalancer, foundNetworkGroup, foundNetworkListener, foundSer
 
 export const networkKinds = [kindNames.networkGroup, kindNames.networkListener, kindNames.servers] as const;
 
-/** What the reader of load balancers asks of Network Load Balancers. Each answer is complete, or throws. */
-export interface NetworkReads {
-  readonly calls: BalancerCalls;
-  /** @param ids undefined: all of the region */
-  groups(ids: readonly string[] | undefined, reading: Reading): Promise<readonly Found[]>;
-  readonly servers: Detail;
-}
+export type NetworkReads = ReturnType<typeof createNetworkReads>;
 
 /**
  * Undefined where the account may not read Network Load Balancers, or the region has none: Services of the other type
@@ -42,39 +36,43 @@ function isWithoutEndpoint(error: unknown): boolean {
 /** Of calls that take ids. */
 const idsAtOnce = 20;
 
-export function createNetworkReads(client: AlibabaClient, clusterId: string): NetworkReads {
+/** What the reader of load balancers asks of Network Load Balancers. Each answer is complete, or throws. */
+export function createNetworkReads(client: AlibabaClient, clusterId: string) {
   const list = (action: string, items: string, params: Params, reading: Partial<Reading>) =>
     client.list({ product: 'nlb', action, params, ...reading, items: [items] });
 
-  return {
-    calls: {
-      product: 'nlb',
-      attribute: 'GetLoadBalancerAttribute',
-      idsAtOnce,
-      proof: 'group',
-      balancers: async (ids, reading) =>
-        (await list('ListLoadBalancers', 'LoadBalancers', { LoadBalancerIds: ids }, reading)).map((one) =>
-          foundNetworkBalancer(one, clusterId),
-        ),
-      listeners: (ids, reading) => list('ListListeners', 'Listeners', { LoadBalancerIds: ids }, reading),
-      foundListener: foundNetworkListener,
+  const calls: BalancerCalls = {
+    product: 'nlb',
+    attribute: 'GetLoadBalancerAttribute',
+    idsAtOnce,
+    proof: 'group',
+    async balancers(LoadBalancerIds, reading) {
+      const shown = await list('ListLoadBalancers', 'LoadBalancers', { LoadBalancerIds }, reading);
+      return shown.map((one) => foundNetworkBalancer(one, clusterId));
     },
-    async groups(ids, reading) {
+    listeners: (LoadBalancerIds, reading) => list('ListListeners', 'Listeners', { LoadBalancerIds }, reading),
+    foundListener: foundNetworkListener,
+  };
+  const servers: Detail = {
+    kind: kindNames.networkGroup,
+    parts: [kindNames.servers],
+    maxAgeMs: serversMaxAgeMs,
+    async read(group, { signal }) {
+      const read = list('ListServerGroupServers', 'Servers', { ServerGroupId: group.id }, { signal });
+      const shown = ((await unlessNotFound(read)) ?? []).map(serverIn);
+      return shown.length === 0 ? [] : [foundServers(group, shown, await client.region(signal))];
+    },
+  };
+  return {
+    calls,
+    servers,
+    /** @param ids undefined: all of the region */
+    async groups(ids: readonly string[] | undefined, reading: Reading): Promise<readonly Found[]> {
       const some = ids === undefined ? [undefined] : chunks(ids, idsAtOnce);
       const shown = await inParallel(callsAtOnce, some, (ServerGroupIds) =>
         list('ListServerGroups', 'ServerGroups', { ServerGroupIds }, reading),
       );
       return shown.flat().map((one) => foundNetworkGroup(one, clusterId));
-    },
-    servers: {
-      kind: kindNames.networkGroup,
-      parts: [kindNames.servers],
-      maxAgeMs: serversMaxAgeMs,
-      async read(group, { signal }) {
-        const read = list('ListServerGroupServers', 'Servers', { ServerGroupId: group.id }, { signal });
-        const servers = ((await unlessNotFound(read)) ?? []).map(serverIn);
-        return servers.length === 0 ? [] : [foundServers(group, servers, await client.region(signal))];
-      },
     },
   };
 }

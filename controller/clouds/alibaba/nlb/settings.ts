@@ -3,30 +3,8 @@ import { listOf, matching, numberIn, oneOf } from '../../annotation-reader.ts';
 import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
 import type { AnnotationName } from '../annotations.ts';
 import { readerOf, set, tagPairs } from '../clb/settings.ts';
-import type { Params } from '../client.ts';
-import type { NetworkBalancerSpec, Zone } from './balancers.ts';
-
-/** What the annotations of a Service say. Undefined: what stands is left as it is. */
-export interface NetworkSettings
-  extends Pick<
-    NetworkBalancerSpec,
-    'addressType' | 'ipVersion' | 'zones' | 'securityGroups' | 'isProtected' | 'modification' | 'tags'
-  > {
-  readonly name: string | undefined;
-  readonly hostname: string | undefined;
-  readonly resourceGroup: string | undefined;
-  readonly bandwidthPackage: string | undefined;
-  /** `TCP`, `UDP` or `TCPSSL`. */
-  protocolOf(port: DesiredPort): string;
-  /** In the wire's fields, of a listener of that protocol. */
-  listenerFieldsOf(protocol: string): Params;
-  /** In the wire's fields, without health checks. */
-  readonly groupFields: Params;
-  /** Undefined: kube-proxy is asked. */
-  readonly healthCheck: Params | undefined;
-  readonly problems: readonly string[];
-  readonly remarks: readonly string[];
-}
+import type { AlibabaConfig } from '../config.ts';
+import type { Zone } from './balancers.ts';
 
 const flag = (text: string) => (oneOf('on', 'off')(text) === undefined ? undefined : text === 'on');
 const id = matching(/^[\w-]+$/);
@@ -35,11 +13,11 @@ const ownChecks: readonly AnnotationName[] = [
   ...(['health-check-connect-port', 'health-check-httpcode'] as const),
 ];
 
-/** Pure. @param isPublicRefused by the cloud config */
+/** What the annotations of a Service say. Undefined: what stands is left as it is. Pure. */
 export function networkSettingsOf(
   { annotations, families, ports }: Pick<DesiredLoadBalancer, 'annotations' | 'families' | 'ports'>,
-  { isPublicRefused, resourceGroup }: { readonly isPublicRefused: boolean; readonly resourceGroup: string | undefined },
-): NetworkSettings {
+  { isPublicRefused, resourceGroup }: Pick<AlibabaConfig, 'isPublicRefused' | 'resourceGroup'>,
+) {
   const { read, wrong, has, problems, remarks } = readerOf(annotations, 'NLB');
   const type = read('address-type', oneOf('internet', 'intranet')) ?? (isPublicRefused ? 'intranet' : 'internet');
   if (type === 'internet' && isPublicRefused) wrong('address-type', 'intranet: disablePublicSLB is set');
@@ -94,19 +72,23 @@ export function networkSettingsOf(
     addressType: type === 'internet' ? 'Internet' : 'Intranet',
     ipVersion: 'ipv4',
     zones,
+    /** `TCP`, `UDP` or `TCPSSL`. */
     protocolOf,
     securityGroups: read('security-group-ids', listOf(matching(/^sg-[0-9a-z]+$/))),
     isProtected: read('delete-protection', flag),
     modification: read('modification-protection', oneOf('ConsoleProtection', 'NonProtection')),
     resourceGroup: read('resource-group-id', matching(/^rg-[0-9a-z]+$/)) ?? resourceGroup,
     bandwidthPackage: read('bandwidth-package-id', id),
-    listenerFieldsOf: (protocol) => set({ ...fields, ...(protocol === 'TCPSSL' ? secure : {}) }),
+    /** In the wire's fields, of a listener of that protocol. */
+    listenerFieldsOf: (protocol: string) => set({ ...fields, ...(protocol === 'TCPSSL' ? secure : {}) }),
+    /** In the wire's fields, without health checks. */
     groupFields: set({
       Scheduler: read('scheduler', oneOf('wrr', 'wlc', 'rr', 'sch', 'tch', 'qch')),
       ConnectionDrainEnabled: read('connection-drain', flag),
       ConnectionDrainTimeout: read('connection-drain-timeout', numberIn(0, 900)),
       PreserveClientIpEnabled: read('preserve-client-ip', flag),
     }),
+    /** Undefined: kube-proxy is asked. */
     healthCheck: isOwn ? check : undefined,
     problems,
     remarks,

@@ -15,19 +15,6 @@ interface Acquisition extends Acquired {
   readonly before: readonly string[];
 }
 
-/** The addresses that were acquired and have no tags yet, also by processes that have ended. */
-export interface Acquisitions {
-  /** As resources, which the engine removes once the address has tags. */
-  found(): readonly Found<AcquisitionBody>[];
-  /** What the tag says: the cluster, the time, and which of these addresses came shortly before it. */
-  announcement(owner: Owner, there: readonly AnswerFields[]): string;
-  made(id: string, acquired: Acquired): void;
-  /** Whom each of these addresses was acquired for: of those alone that have neither tags nor rules, by id. */
-  match(addresses: readonly AnswerFields[], hasRules: (id: string) => boolean): ReadonlyMap<string, Acquired>;
-  /** What was written to the network: another address is to come, or (undefined) the last one has its tags. */
-  note(acquired: Acquired, value: string | undefined): void;
-}
-
 export interface AcquisitionBody extends Acquired {
   /** An address that comes now would not be told to be of it. */
   readonly isOld: boolean;
@@ -42,7 +29,8 @@ const idDigits = 8;
 /** A value has 255 characters. More addresses than these in one minute: none is taken for ours. */
 const mostBefore = 20;
 
-export function createAcquisitions(clock: Clock, networks: Map<string, Network>): Acquisitions {
+/** The addresses that were acquired and have no tags yet, also by processes that have ended. */
+export function createAcquisitions(clock: Clock, networks: Map<string, Network>) {
   const acquired = new Map<string, Acquired>();
   const announced = () => [...networks.values()].flatMap(acquisitionsIn);
 
@@ -54,7 +42,8 @@ export function createAcquisitions(clock: Clock, networks: Map<string, Network>)
     return isThere && Math.abs(allocatedAtMs(address) - atMs) <= aroundMs;
   }
   return {
-    note({ owner: { service }, network }, value) {
+    /** What was written to the network: another address is to come, or (undefined) the last one has its tags. */
+    note({ owner: { service }, network }: Acquired, value: string | undefined): void {
       for (const [id, by] of acquired) if (by.owner.service === service) acquired.delete(id);
       const known = networks.get(network);
       if (known === undefined) return;
@@ -64,7 +53,8 @@ export function createAcquisitions(clock: Clock, networks: Map<string, Network>)
         tags: { ...others, ...(value !== undefined && { [acquisitionPrefix + service]: value }) },
       });
     },
-    announcement(owner, there) {
+    /** What the tag says: the cluster, the time, and which of these addresses came shortly before it. */
+    announcement(owner: Owner, there: readonly AnswerFields[]): string {
       const atMs = Math.round(clock.now());
       const isOwn = (tagged: Owner | undefined) => tagged === undefined || tagged.service === owner.service;
       const before = there
@@ -72,8 +62,9 @@ export function createAcquisitions(clock: Clock, networks: Map<string, Network>)
         .map((one) => one.text('id').slice(0, idDigits));
       return `${owner.cluster} ${atMs} ${before.slice(0, mostBefore).join(',')}`;
     },
-    made: (id, by) => void acquired.set(id, by),
-    match(addresses, hasRules) {
+    made: (id: string, by: Acquired) => void acquired.set(id, by),
+    /** Whom each of these addresses was acquired for: of those alone that have neither tags nor rules, by id. */
+    match(addresses: readonly AnswerFields[], hasRules: (id: string) => boolean): ReadonlyMap<string, Acquired> {
       const isDone = (one: Acquisition) =>
         addresses.some((address) => ownerOf(tagsIn(address))?.service === one.owner.service && isOf(one, address));
       const open = announced().filter((one) => !isDone(one));
@@ -93,7 +84,8 @@ export function createAcquisitions(clock: Clock, networks: Map<string, Network>)
       }
       return matched;
     },
-    found: () =>
+    /** As resources, which the engine removes once the address has tags. */
+    found: (): readonly Found<AcquisitionBody>[] =>
       announced().map(({ owner, network, atMs }) => ({
         kind: kindNames.acquisition,
         id: acquisitionId({ owner, network }),

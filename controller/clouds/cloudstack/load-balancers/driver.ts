@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../common/process/clock.ts';
 import { cloudstack } from '../../../../common/provider-id/cloudstack.ts';
 import type { Found, Kind } from '../../../engine/resource.ts';
-import { shownAddresses } from '../../adoption.ts';
+import { classicName, shownAddresses } from '../../adoption.ts';
 import type { AdoptionInput, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
 import type { ObservedMember } from '../../load-balancers.ts';
 import { ingressOf } from '../../shown-load-balancer.ts';
@@ -12,7 +12,7 @@ import { acquisitionKind } from './acquisition-kind.ts';
 import { addressKind } from './addresses.ts';
 import { desireOf } from './desire.ts';
 import { type Address, kindNames, type Members, type Rule } from './found.ts';
-import { balancerName, tagKeys } from './marks.ts';
+import { tagKeys } from './marks.ts';
 import { membersKind } from './members.ts';
 import { aclKind, firewallKind } from './openings.ts';
 import { createProject } from './project.ts';
@@ -20,14 +20,12 @@ import { createReader, searchSlots } from './reader.ts';
 import { ruleKind } from './rules.ts';
 import { stickinessKind } from './stickiness-kind.ts';
 
-export interface LoadBalancerOptions {
-  readonly client: CloudStackClient;
-  readonly config: Pick<CloudStackConfig, 'project'>;
-  readonly clock: Clock;
-}
-
 /** The load balancers of one account or project: a public address each, with a rule for each port. */
-export function createLoadBalancerDriver({ client, config, clock }: LoadBalancerOptions): LoadBalancerDriver {
+export function createLoadBalancerDriver(
+  client: CloudStackClient,
+  config: Pick<CloudStackConfig, 'project'>,
+  clock: Clock,
+): LoadBalancerDriver {
   const project = createProject(client, config, clock);
   return {
     main: kindNames.address,
@@ -53,7 +51,7 @@ export function createLoadBalancerDriver({ client, config, clock }: LoadBalancer
     slots({ owner, address, adopt }) {
       const isAcquired = adopt?.annotations?.[`${prefix}ip-associated-by-controller`] === 'true';
       return [
-        ...(adopt === undefined ? [] : [`${searchSlots.rules}${balancerName(owner.service)}`]),
+        ...(adopt === undefined ? [] : [`${searchSlots.rules}${classicName(owner.service)}`]),
         ...(address === undefined ? [] : [`${searchSlots.ip}${address}`]),
         // What is taken over has no tag that says so until its first change.
         address !== undefined && !isAcquired ? searchSlots.named : searchSlots.unnamed,
@@ -66,7 +64,7 @@ export function createLoadBalancerDriver({ client, config, clock }: LoadBalancer
 function adopts({ kind, body, owner: marked }: Found, { owner, proof }: AdoptionInput): string | undefined {
   if (kind !== kindNames.address || marked !== undefined) return undefined;
   const { ip, balancers } = body as Address;
-  if (balancers.length !== 1 || balancers[0] !== balancerName(owner.service)) return undefined;
+  if (balancers.length !== 1 || balancers[0] !== classicName(owner.service)) return undefined;
   const shown = shownAddresses(proof);
   return shown.isNamed || shown.has(ip) ? 'main' : undefined;
 }

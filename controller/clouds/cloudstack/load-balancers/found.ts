@@ -1,9 +1,10 @@
 import type { Found, Reference } from '../../../engine/resource.ts';
+import { classicName } from '../../adoption.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import { pairsIn, timeIn } from '../../answer-values.ts';
 import { canonical } from '../../ip-address.ts';
 import type { Owner } from '../../load-balancers.ts';
-import { balancerName, balancerOfRule, ownerOf, parseReason, type Tags, tagKeys } from './marks.ts';
+import { balancerOfRule, ownerOf, parseReason, type Tags, tagKeys } from './marks.ts';
 import { narrowed } from './settings.ts';
 
 /** Kinds of resources. A load balancer is a public address and the rules on it. */
@@ -111,7 +112,7 @@ interface Parts {
 
 /** @throws CloudError `Invalid` */
 export function partsOf({ id, owner, rules: all, firewall }: Parts) {
-  const own = owner && balancerName(owner.service);
+  const own = owner && classicName(owner.service);
   const part = { within: id, ...(owner !== undefined && { owner }) };
   const rules = all.map((one): Found<Rule> => {
     const rule = readRule(one);

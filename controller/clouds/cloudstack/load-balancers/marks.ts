@@ -1,3 +1,4 @@
+import { classicName } from '../../adoption.ts';
 import { type Owner, ownerTags } from '../../load-balancers.ts';
 
 export type Tags = Readonly<Record<string, string>>;
@@ -48,11 +49,7 @@ export function tagParams(tags: Tags): Readonly<Record<string, string>> {
 
 /** Rules of a Service are named as the classic controller names them: `a<32 characters of the UID>-tcp-80`. */
 export function ruleName(service: string, protocol: string, port: number): string {
-  return `${balancerName(service)}-${protocol}-${port}`;
-}
-
-export function balancerName(service: string): string {
-  return `a${service.replaceAll('-', '')}`.slice(0, 32);
+  return `${classicName(service)}-${protocol}-${port}`;
 }
 
 const ruleNamed = /^(a[0-9a-f]{31})-(?:tcp|udp|tcp-proxy)-\d+$/;

@@ -7,7 +7,7 @@ import { type CallOptions, type CloudStackClient, type Params, stateOf } from '.
 import type { CloudStackConfig } from '../config.ts';
 import { cloud, isNoEntity } from '../fault.ts';
 import { scopeOf } from '../vms.ts';
-import { type Acquisitions, createAcquisitions } from './acquisitions.ts';
+import { createAcquisitions } from './acquisitions.ts';
 import { type Network, readNetwork } from './found.ts';
 
 type Io = Pick<WriteIo, 'permit' | 'signal'>;
@@ -15,50 +15,23 @@ type Io = Pick<WriteIo, 'permit' | 'signal'>;
 /** A job, and the id of what it makes. */
 export type Begun = Pick<Answer, 'id'> & { readonly operation: string };
 
-/** What all kinds of one account or project work with. */
-export interface Project {
-  readonly client: CloudStackClient;
-  /** Params of each list, and of what is acquired. */
-  readonly scope: Params;
-  readonly project: string | undefined;
-  /** Complete, and none where what an id names does not exist. Reads only. */
-  list(command: string, collection: string, params: Params, options?: CallOptions): Promise<readonly AnswerFields[]>;
-  /** The command, whose effect is complete when its job has ended. */
-  change(command: string, params: Params, io: Io): Promise<Begun>;
-  /** The same, and waits for the end of the job. Throws what it ended with, and `Timeout` after two minutes. */
-  changed(command: string, params: Params, io: Io): Promise<void>;
-  /** What the job has made, at its end. Throws as `changed` does. */
-  resultOf(command: string, job: string, io: Io): Promise<AnswerFields | undefined>;
-  /** The network of these VMs. Throws `Invalid` where there is not one, or it has no load balancers. Reads only. */
-  networkOf(vms: readonly string[], signal: AbortSignal | undefined): Promise<Network>;
-  /** As the latest read has it. */
-  network(id: string | undefined): Network | undefined;
-  /** Reads one network, or all. */
-  readNetworks(id: string | undefined, options: CallOptions): Promise<readonly Network[]>;
-  /** Ids of the VMs of a rule. Reads only. */
-  members(rule: string, signal: AbortSignal | undefined): Promise<readonly string[]>;
-  /** As the API shows what makes a rule sticky. Reads only. */
-  policies(rule: string, signal: AbortSignal | undefined): Promise<readonly AnswerFields[]>;
-  readonly acquisitions: Acquisitions;
-  /**
-   * UIDs of Services that name an address of others in their spec: what they have without tags is not released, because
-   * they may have named another one before.
-   */
-  readonly named: Set<string>;
-}
+export type Project = ReturnType<typeof createProject>;
 
 const pollMs = 1000;
 const longestJobMs = 120_000;
 
-export function createProject(
-  client: CloudStackClient,
-  config: Pick<CloudStackConfig, 'project'>,
-  clock: Clock,
-): Project {
+/** What all kinds of one account or project work with. */
+export function createProject(client: CloudStackClient, config: Pick<CloudStackConfig, 'project'>, clock: Clock) {
   const scope = scopeOf(config);
   const networks = new Map<string, Network>();
 
-  async function list(command: string, collection: string, params: Params, options?: CallOptions) {
+  /** Complete, and none where what an id names does not exist. Reads only. */
+  async function list(
+    command: string,
+    collection: string,
+    params: Params,
+    options?: CallOptions,
+  ): Promise<readonly AnswerFields[]> {
     try {
       return await client.list(command, collection, { ...scope, ...params }, options);
     } catch (error) {
@@ -66,10 +39,12 @@ export function createProject(
       throw error;
     }
   }
-  async function change(command: string, params: Params, { permit, signal }: Io) {
+  /** The command, whose effect is complete when its job has ended. */
+  async function change(command: string, params: Params, { permit, signal }: Io): Promise<Begun> {
     const { job, id } = await client.start(command, params, { permit, signal });
     return { ...(id !== undefined && { id }), operation: job };
   }
+  /** What the job has made, at its end. Throws what it ended with, and `Timeout` after two minutes. */
   async function resultOf(command: string, job: string, { signal }: Io) {
     const startedAt = clock.monotonic();
     for (;;) {
@@ -83,6 +58,7 @@ export function createProject(
       throw new CloudError({ kind: 'Timeout', cloud, operation: command, message });
     }
   }
+  /** Reads one network, or all. */
   async function readNetworks(id: string | undefined, options: CallOptions) {
     const found = (await list('listNetworks', 'network', { id }, options)).map(readNetwork);
     if (id === undefined) networks.clear();
@@ -91,31 +67,38 @@ export function createProject(
   }
 
   return {
-    client,
-    scope,
     project: config.project,
     list,
     change,
-    async changed(command, params, io) {
+    /** The same, and waits for the end of the job. Throws as `resultOf` does. */
+    async changed(command: string, params: Params, io: Io): Promise<void> {
       const { operation } = await change(command, params, io);
       await resultOf(command, operation, io);
     },
     resultOf,
     readNetworks,
-    named: new Set(),
+    /**
+     * UIDs of Services that name an address of others in their spec: what they have without tags is not released,
+     * because they may have named another one before.
+     */
+    named: new Set<string>(),
     acquisitions: createAcquisitions(clock, networks),
-    async members(rule, signal) {
+    /** Ids of the VMs of a rule. Reads only. */
+    async members(rule: string, signal: AbortSignal | undefined): Promise<readonly string[]> {
       const command = 'listLoadBalancerRuleInstances';
       const found = await client.list(command, 'loadbalancerruleinstance', { id: rule }, { signal });
       return found.map((vm) => vm.text('id').toLowerCase());
     },
-    async policies(rule, signal) {
+    /** As the API shows what makes a rule sticky. Reads only. */
+    async policies(rule: string, signal: AbortSignal | undefined): Promise<readonly AnswerFields[]> {
       // One item for the rule, which has no id of its own: no pages.
       const answer = await client.call('listLBStickinessPolicies', { lbruleid: rule }, { signal });
       return answer.optionalObjects('stickinesspolicies');
     },
-    network: (id) => (id === undefined ? undefined : networks.get(id)),
-    async networkOf(vms, signal) {
+    /** As the latest read has it. */
+    network: (id: string | undefined): Network | undefined => (id === undefined ? undefined : networks.get(id)),
+    /** The network of these VMs. Throws `Invalid` where there is not one, or it has no load balancers. Reads only. */
+    async networkOf(vms: readonly string[], signal: AbortSignal | undefined): Promise<Network> {
       const wrong = (message: string) =>
         new CloudError({ kind: 'Invalid', cloud, operation: 'listVirtualMachines', message });
       const all = await list(

@@ -2,23 +2,14 @@ import { createAnnotationReader, flagOf, listOf, matching } from '../../annotati
 import { normalCidr } from '../../ip-address.ts';
 import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { type AnnotationName, annotationTable, prefix } from '../annotations.ts';
-import { type Stickiness, stickinessOf } from './stickiness.ts';
+import { stickinessOf } from './stickiness.ts';
 
-/** What the annotations of a Service say. */
-export interface Settings {
-  readonly usesProxyProtocol: boolean;
-  readonly hostname: string | undefined;
-  /** Of the load balancer rules, sorted; empty: from everywhere. */
-  readonly sourceCidrs: readonly string[];
-  readonly stickiness: Stickiness | undefined;
-  /** What cannot be read: name, value and what was expected. */
-  readonly problems: readonly string[];
-}
+export type Settings = ReturnType<typeof settingsOf>;
 
 export const everywhere = '0.0.0.0/0';
 
-/** Pure. */
-export function settingsOf({ annotations }: Pick<DesiredLoadBalancer, 'annotations'>): Settings {
+/** What the annotations of a Service say. Pure. */
+export function settingsOf({ annotations }: Pick<DesiredLoadBalancer, 'annotations'>) {
   const { read, problems } = createAnnotationReader<AnnotationName>({
     textOf: (name) => annotations[prefix + name] || undefined,
     sourceOf: (name) => prefix + name,
@@ -29,7 +20,9 @@ export function settingsOf({ annotations }: Pick<DesiredLoadBalancer, 'annotatio
     usesProxyProtocol: read('proxy-protocol', flagOf) ?? false,
     hostname: read('hostname', dnsName)?.toLowerCase(),
     stickiness: read('stickiness', stickinessOf),
+    /** Of the load balancer rules, sorted; empty: from everywhere. */
     sourceCidrs: narrowed(read('source-cidrs', listOf(normalCidr)) ?? []),
+    /** What cannot be read: name, value and what was expected. */
     problems,
   };
 }

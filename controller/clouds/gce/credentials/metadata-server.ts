@@ -2,18 +2,13 @@ import { CloudError } from '../../../../common/cloud-error.ts';
 import type { Exchange } from '../../exchange.ts';
 import { cloud } from '../fault.ts';
 
-/** The metadata service of the VM where the controller runs. */
-export interface MetadataServer {
-  /** The text of an attribute, by its path from `computeMetadata/v1/`. Throws a CloudError. */
-  read(path: string): Promise<string>;
-  /** Whether it is there. Never throws. */
-  answers(): Promise<boolean>;
-}
+export type MetadataServer = ReturnType<typeof createMetadataServer>;
 
 const timeoutMs = 3000;
 
-/** @param host name or address, perhaps with a port: GCE_METADATA_HOST */
-export function createMetadataServer(exchange: Exchange, host: string): MetadataServer {
+/** The metadata service of the VM where the controller runs. @param host perhaps with a port: GCE_METADATA_HOST */
+export function createMetadataServer(exchange: Exchange, host: string) {
+  /** The text of an attribute, by its path from `computeMetadata/v1/`. Throws a CloudError. */
   async function read(path: string): Promise<string> {
     const operation = `GET metadata ${path}`;
     const url = `http://${host}/computeMetadata/v1/${path}`;
@@ -27,7 +22,8 @@ export function createMetadataServer(exchange: Exchange, host: string): Metadata
   }
   return {
     read,
-    answers: () =>
+    /** Whether it is there. Never throws. */
+    answers: (): Promise<boolean> =>
       read('project/project-id').then(
         () => true,
         () => false,

@@ -1,5 +1,6 @@
 import { type Desire, type Found, nameOf, type Refusal, type Want } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
+import { unsupported } from '../../served-ports.ts';
 import { asItStands } from '../../standing.ts';
 import { lastSegment } from '../client.ts';
 import type { BackendSpec } from './backend.ts';
@@ -11,7 +12,7 @@ import type { CheckSpec } from './health-check.ts';
 import type { GroupSpec } from './instance-group.ts';
 import { describe, describeShared, familyOf, nameFor, ownNames, sharedNames } from './names.ts';
 import type { Shown } from './project.ts';
-import { denialOf, denialsTo, familiesOf, fieldsOf, portsOf, remarksOf, unsupported } from './refusals.ts';
+import { denialOf, denialsTo, familiesOf, fieldsOf, portsOf, remarksOf } from './refusals.ts';
 import { type Settings, settingsOf } from './settings.ts';
 import { currentSettings, standingOf } from './standing.ts';
 

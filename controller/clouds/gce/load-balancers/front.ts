@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
 import { nameOf, type Refusal, type Want } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
+import { unsupported } from '../../served-ports.ts';
 import { asItStands } from '../../standing.ts';
 import type { AddressSpec } from './address.ts';
 import { type BackendSpec, backendDifference } from './backend.ts';
 import { type RuleSpec, ruleDifference } from './forwarding-rule.ts';
 import { ipOf, keyFor, kindNames, rulePath } from './found.ts';
 import type { Project, Shown } from './project.ts';
-import { unsupported } from './refusals.ts';
 import { whyUnusable } from './requested-address.ts';
 import type { Settings } from './settings.ts';
 import { type Front, holdOf, keptIp, type Standing } from './standing.ts';

@@ -32,56 +32,7 @@ interface Reading {
 
 export type WriteParts = Pick<WriteIo, 'permit' | 'signal' | 'owner'>;
 
-/** The resources that load balancers consist of, in one region of one project. */
-export interface Project {
-  readonly region: string;
-  /** The network is of another project; known with the first read. */
-  readonly isShared: boolean;
-  /** From the newest read or answer. */
-  at(path: string): Shown | undefined;
-  all(): Iterable<Shown>;
-  /** Paths of instance groups. */
-  groups(): Iterable<string>;
-  /**
-   * Path of what no list here shows and the cloud named as a user when that was to be deleted: an Ingress's
-   * backend.
-   */
-  otherUserOf(path: string): string | undefined;
-  /** This Service is about to go: the cloud is asked again who uses what others could not delete. */
-  forgetUsers(service: string): void;
-  /** The refusal of that instance as a member, since the last read of everything: it does not exist. */
-  goneError(instance: string): CloudError | undefined;
-  providerID(instance: string): string;
-  /** Reads show subnets from now on. */
-  needSubnets(): void;
-  /** Another process may have changed anything meanwhile: the next read of everything leaves out nothing. */
-  startTerm(): void;
-  /**
-   * Reads every resource with such a name, all backends and all addresses. With `refresh` what cannot have changed by
-   * this process, and hardly by others, is answered as it was read at most 15 minutes ago: lists that had nothing in
-   * them, and the instances of groups that have as many as before.
-   *
-   * @param names a regular expression, of RE2, too
-   * @param only the lists to read; what others show is answered as it was read last. Default: all
-   */
-  read(names: string, urgency: 'need' | 'refresh', io: ReadIo, only?: ReadonlySet<string>): Promise<readonly Shown[]>;
-  /**
-   * Every list in which that load balancer has a resource, or had one that no read since has shown to be gone, or that
-   * may show what an insert without an answer has made.
-   */
-  listsOf(loadBalancer: string): ReadonlySet<string>;
-  /** `projects/p/` and the path. */
-  url(path: string): string;
-  /** Of the network, and of a subnet of it. */
-  networkUrl(): Promise<string>;
-  subnetUrl(name: string): Promise<string>;
-  /** Each makes a change, waits for its operation, and answers the resource as it is then. */
-  insert<W = never>(path: string, wire: Sent<NoInfer<W>>, io: WriteParts): Promise<Shown>;
-  patch<W = never>(path: string, wire: Sent<NoInfer<W>>, io: WriteParts): Promise<Shown>;
-  act<V extends keyof Actions>(path: string, verb: V, wire: Sent<Actions[V]>, io: WriteParts): Promise<Shown>;
-  /** Done as well where it is gone already. */
-  remove(path: string, io: WriteParts): Promise<void>;
-}
+export type Project = ReturnType<typeof createProject>;
 
 export interface ProjectParts {
   readonly client: GceClient;
@@ -97,7 +48,8 @@ const groupList = 'aggregated/instanceGroups';
 /** A kind of load balancer has each of these, and a cluster may have none of that kind. */
 const mayBeUnused = /backendServices|targetPools|ealthChecks|instanceGroups/;
 
-export function createProject({ client, clock, region, project, network }: ProjectParts): Project {
+/** The resources that load balancers consist of, in one region of one project. */
+export function createProject({ client, clock, region, project, network }: ProjectParts) {
   const known = new Map<string, { readonly shown: Shown | undefined; readonly order: number }>();
   const groupPaths = new Set<string>();
   const otherUsers = new Map<string, { readonly user: string; readonly toldTo: string }>();
@@ -196,31 +148,56 @@ export function createProject({ client, clock, region, project, network }: Proje
 
   return {
     region,
+    /** The network is of another project; known with the first read. */
     get isShared() {
       return isShared;
     },
-    at: (path) => known.get(path)?.shown,
+    /** From the newest read or answer. */
+    at: (path: string) => known.get(path)?.shown,
     *all() {
       for (const { shown } of known.values()) if (shown !== undefined) yield shown;
     },
-    groups: () => groupPaths,
-    otherUserOf: (path) => otherUsers.get(path)?.user,
-    forgetUsers(service) {
+    /** Paths of instance groups. */
+    groups: (): Iterable<string> => groupPaths,
+    /** Path of what no list shows and the cloud named as a user when that was to be deleted: an Ingress's backend. */
+    otherUserOf: (path: string) => otherUsers.get(path)?.user,
+    /** This Service is about to go: the cloud is asked again who uses what others could not delete. */
+    forgetUsers(service: string): void {
       for (const [path, { toldTo }] of otherUsers) if (toldTo !== service) otherUsers.delete(path);
     },
-    needSubnets() {
+    /** Reads show subnets from now on. */
+    needSubnets(): void {
       hasSubnets = true;
     },
-    startTerm() {
+    /** Another process may have changed anything meanwhile: the next read of everything leaves out nothing. */
+    startTerm(): void {
       term += 1;
     },
-    goneError: (instance) => gone.get(instance),
+    /** The refusal of that instance as a member, since the last read of everything: it does not exist. */
+    goneError: (instance: string) => gone.get(instance),
     providerID,
-    listsOf(loadBalancer) {
+    /**
+     * Every list in which that load balancer has a resource, or had one that no read since has shown to be gone, or
+     * that may show what an insert without an answer has made.
+     */
+    listsOf(loadBalancer: string): ReadonlySet<string> {
       const own = [...known.keys()].filter((path) => loadBalancerIn(lastSegment(path)) === loadBalancer);
       return new Set(own.map(listOf));
     },
-    async read(names, urgency, { signal }, only) {
+    /**
+     * Reads every resource with such a name, all backends and all addresses. With `refresh` what cannot have changed by
+     * this process, and hardly by others, is answered as it was read at most 15 minutes ago: lists that had nothing in
+     * them, and the instances of groups that have as many as before.
+     *
+     * @param names a regular expression, of RE2, too
+     * @param only the lists to read; what others show is answered as it was read last. Default: all
+     */
+    async read(
+      names: string,
+      urgency: 'need' | 'refresh',
+      { signal }: ReadIo,
+      only?: ReadonlySet<string>,
+    ): Promise<readonly Shown[]> {
       // Without a network nothing is made; what stands can be read all the same.
       isShared = await network().then(
         (of) => of.project !== project(),
@@ -269,13 +246,16 @@ export function createProject({ client, clock, region, project, network }: Proje
       );
       return [...asked.flatMap(({ path }) => known.get(path)?.shown ?? []), ...unread];
     },
-    url: (path) => `projects/${project()}/${path}`,
+    /** `projects/p/` and the path. */
+    url: (path: string) => `projects/${project()}/${path}`,
     async networkUrl() {
       const { project: host, name } = await network();
       return `projects/${host}/global/networks/${name}`;
     },
-    subnetUrl: async (name) => `projects/${(await network()).project}/regions/${region}/subnetworks/${name}`,
-    insert(path, wire, io) {
+    /** Of a subnet of the network. */
+    subnetUrl: async (name: string) => `projects/${(await network()).project}/regions/${region}/subnetworks/${name}`,
+    /** As all changes it waits for its operation, and answers the resource as it is then. */
+    insert<W = never>(path: string, wire: Sent<NoInfer<W>>, io: WriteParts): Promise<Shown> {
       const collection = path.replace(/\/[^/]+$/, '');
       const request = { method: 'POST', path: whole(collection), operation: operationOf(path, 'insert') } as const;
       // Without an answer only a read of this list shows whether it was made.
@@ -288,11 +268,12 @@ export function createProject({ client, clock, region, project, network }: Proje
         throw error;
       });
     },
-    patch: (path, body, io) =>
+    patch: <W = never>(path: string, body: Sent<NoInfer<W>>, io: WriteParts) =>
       change(path, { method: 'PATCH', path: whole(path), operation: operationOf(path, 'patch'), body }, io),
-    act: (path, verb, body, io) =>
+    act: <V extends keyof Actions>(path: string, verb: V, body: Sent<Actions[V]>, io: WriteParts) =>
       change(path, { method: 'POST', path: `${whole(path)}/${verb}`, operation: operationOf(path, verb), body }, io),
-    async remove(path, io) {
+    /** Done as well where it is gone already. */
+    async remove(path: string, io: WriteParts): Promise<void> {
       try {
         await client.change({ method: 'DELETE', path: whole(path), operation: operationOf(path, 'delete') }, io);
       } catch (error) {

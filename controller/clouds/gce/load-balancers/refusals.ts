@@ -1,14 +1,13 @@
 import type { Found, Refusal } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
 import type { DesiredLoadBalancer, DesiredPort, IpFamily } from '../../load-balancers.ts';
+import { unsupported } from '../../served-ports.ts';
 import { checkSources, type DesireOptions, isOfFamily, maxWithoutSubsets } from './desire-specs.ts';
 import { firewallPath } from './firewall.ts';
 import { loadBalancerIn, nameFor, ownNames } from './names.ts';
 import type { Firewall, Project } from './project.ts';
 import type { Settings } from './settings.ts';
 import { subnetProblem } from './subnet.ts';
-
-export const unsupported = (message: string): Refusal => ({ reason: 'Unsupported', message });
 
 /** What keeps all of it as it is. */
 export function fieldsOf({ attach, address }: DesiredLoadBalancer, settings: Settings): string[] {

@@ -4,34 +4,21 @@ import { type AnnotationName, annotationTable } from '../annotations.ts';
 import { namePattern } from '../config.ts';
 import type { Tier } from './forwarding-rule.ts';
 
-/** What the annotations of a Service say. */
-export interface Settings {
-  readonly isInternal: boolean;
-  /** It has a backend service. */
-  readonly hasService: boolean;
-  readonly globalAccess: boolean;
-  /** Undefined: not said. */
-  readonly subnet: string | undefined;
-  readonly tier: Tier | undefined;
-  /** Names of reserved addresses. */
-  readonly addresses: readonly string[];
-  /** What cannot be read: name, value and what was expected. */
-  readonly problems: readonly string[];
-}
+export type Settings = ReturnType<typeof settingsOf>;
 
 /** The types that classes name; what ends in `legacy` is the classic controller's. A class wins over annotations. */
-const classes: Readonly<Record<string, Pick<Settings, 'isInternal' | 'hasService'>>> = {
+const classes: Readonly<Record<string, { readonly isInternal: boolean; readonly hasService: boolean }>> = {
   'networking.gke.io/l4-regional-external': { isInternal: false, hasService: true },
   'networking.gke.io/l4-regional-external-legacy': { isInternal: false, hasService: false },
   'networking.gke.io/l4-regional-internal': { isInternal: true, hasService: true },
   'networking.gke.io/l4-regional-internal-legacy': { isInternal: true, hasService: true },
 };
 
-/** Pure. */
+/** What the annotations of a Service say. Pure. */
 export function settingsOf({
   annotations,
   loadBalancerClass = '',
-}: Pick<DesiredLoadBalancer, 'annotations' | 'loadBalancerClass'>): Settings {
+}: Pick<DesiredLoadBalancer, 'annotations' | 'loadBalancerClass'>) {
   const { read, wrong, problems } = createAnnotationReader<AnnotationName>({
     // An empty one says nothing.
     textOf: (name) => annotations[name] || undefined,
@@ -66,11 +53,15 @@ export function settingsOf({
   if (tier === 'Standard' && isInternal) wrong('cloud.google.com/network-tier', 'Premium for an internal address');
   return {
     isInternal,
+    /** It has a backend service. */
     hasService,
     globalAccess,
+    /** Undefined: not said. */
     subnet,
-    problems,
     tier: isInternal ? undefined : (tier?.toUpperCase() as Tier | undefined),
+    /** Names of reserved addresses. */
     addresses: read('networking.gke.io/load-balancer-ip-addresses', listOf(matching(namePattern))) ?? [],
+    /** What cannot be read: name, value and what was expected. */
+    problems,
   };
 }

@@ -24,15 +24,12 @@ import { poolKind } from './pools.ts';
 import { createBalancerReader, createEipReader, createGroupReader } from './reader.ts';
 import { createSubnets } from './subnets.ts';
 
-export interface LoadBalancerOptions {
-  readonly client: HuaweiClient;
-  readonly config: Pick<HuaweiConfig, 'vpc' | 'subnet' | 'securityGroup'>;
-  readonly options: Options;
-}
-
 /** Load balancers of ELB, dedicated and shared, of one project. */
-export function createLoadBalancerDriver({ client, config, options }: LoadBalancerOptions): LoadBalancerDriver {
-  const { vpc, subnet, securityGroup } = config;
+export function createLoadBalancerDriver(
+  client: HuaweiClient,
+  { vpc, subnet, securityGroup }: Pick<HuaweiConfig, 'vpc' | 'subnet' | 'securityGroup'>,
+  options: Options,
+): LoadBalancerDriver {
   const subnets = createSubnets(client, vpc);
   const listener = partKind(client, {
     kind: kindNames.listener,
@@ -66,18 +63,14 @@ export function createLoadBalancerDriver({ client, config, options }: LoadBalanc
     show,
     drains: true,
     maxMembers: undefined,
-    adopts: (found, input) => adoptedKey(found, input, { options, vpc }),
+    adopts: (found, input) => adoptedKey(found, input, options, vpc),
     members: (parts) => observedMembers(parts.filter(({ kind }) => kind === kindNames.pool) as readonly Found<Pool>[]),
     slots: () => [],
   };
 }
 
 /** By the name that the classic controller gives, and by the address that the Service shows, in the cluster's VPC. */
-function adoptedKey(
-  found: Found,
-  input: AdoptionInput,
-  { options, vpc }: Pick<LoadBalancerOptions, 'options'> & Pick<HuaweiConfig, 'vpc'>,
-): string | undefined {
+function adoptedKey(found: Found, input: AdoptionInput, options: Options, vpc: string | undefined): string | undefined {
   const { service, proof, id } = input;
   const name = balancerName({ clusterName: proof.clusterName, service }, options);
   const shown = shownAddresses(proof);

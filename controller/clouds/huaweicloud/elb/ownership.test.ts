@@ -77,7 +77,7 @@ describe('what the classic controller made on Huawei Cloud', () => {
     const [eip_id, eip_address, id] = [randomUUID(), '203.0.113.7', randomUUID()];
     const balancer = { id, name: 'k8s_service_kubernetes_shop_web', eips: [{ eip_id, eip_address }] };
     const eip = foundEip(fields({ id: eip_id, public_ip_address: eip_address }));
-    const { adopts } = createLoadBalancerDriver({ client: {} as HuaweiClient, config: noConfig, options: noOptions });
+    const { adopts } = createLoadBalancerDriver({} as HuaweiClient, noConfig, noOptions);
     const keyWith = (...names: readonly string[]) =>
       adopts!(eip, {
         owner: newOwner(randomUUID()),

@@ -4,30 +4,7 @@ import { type AnnotationName, annotationTable, prefix } from '../annotations.ts'
 import type { Options } from '../options.ts';
 import type { Json } from './found.ts';
 
-/** What the annotations of a Service and the ConfigMap say. Undefined: what stands is left as it is. */
-export interface Settings {
-  readonly isShared: boolean;
-  readonly id: string | undefined;
-  readonly zones: readonly string[] | undefined;
-  readonly subnet: string | undefined;
-  /** Id of one of others, or how a new one is made; undefined: the private address is shown. */
-  readonly eip: string | { readonly type: string; readonly bandwidth: Json } | undefined;
-  readonly keepEip: boolean;
-  readonly crossVpc: boolean;
-  /** In the wire's fields; undefined: as it stands. */
-  readonly balancer: Json;
-  readonly algorithm: string | undefined;
-  /** Session persistence of a pool with that protocol; null: none. */
-  persistenceOf(protocol: string): Json | null;
-  /** Delay, timeout, retries; undefined: none. */
-  readonly check: Json | undefined;
-  protocolOf(port: DesiredPort): string;
-  /** In the wire's fields, of a listener with that protocol. */
-  listenerOf(protocol: string): Json;
-  /** What cannot be read or done: name, value and what was expected. */
-  readonly problems: readonly string[];
-  readonly remarks: readonly string[];
-}
+export type Settings = ReturnType<typeof settingsOf>;
 
 const onOff = (text: string) => (text === 'on' ? true : text === 'off' ? false : undefined);
 const id = matching(/^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i);
@@ -35,11 +12,11 @@ const shareTypes = ['PER', 'WHOLE'];
 /** The longest time that the API takes, in minutes, of TCP and UDP. */
 const longestPersistence = 60;
 
-/** Pure. An annotation wins over the ConfigMap. */
-export function settingsOf(
-  desired: Pick<DesiredLoadBalancer, 'annotations' | 'sessionAffinity'>,
-  options: Options,
-): Settings {
+/**
+ * What the annotations of a Service and the ConfigMap say; an annotation wins. Undefined: what stands is left as it is.
+ * Pure.
+ */
+export function settingsOf(desired: Pick<DesiredLoadBalancer, 'annotations' | 'sessionAffinity'>, options: Options) {
   const { annotations, sessionAffinity } = desired;
   const ofService = (name: AnnotationName) => annotations[prefix + name] || undefined;
   const { read, wrong, problems } = createAnnotationReader<AnnotationName>({
@@ -71,15 +48,19 @@ export function settingsOf(
   return {
     isShared,
     id: read('id', id)?.toLowerCase(),
+    /** Id of one of others, or how a new one is made; undefined: the private address is shown. */
     eip: named ?? made,
     crossVpc,
+    /** What cannot be read or done: name, value and what was expected. */
     problems,
     zones: read('availability-zones', zoneList),
     subnet: read('subnet-id', id)?.toLowerCase(),
     keepEip: read('keep-eip', flagOf) ?? false,
+    /** In the wire's fields. */
     balancer: isShared ? {} : { l4_flavor_id: l4, l7_flavor_id: l7, ip_target_enable: crossVpc || undefined },
     algorithm: read('lb-algorithm', oneOf('ROUND_ROBIN', 'LEAST_CONNECTIONS', 'SOURCE_IP')),
-    persistenceOf(protocol) {
+    /** Session persistence of a pool with that protocol; null: none. */
+    persistenceOf(protocol: string): Json | null {
       if (!isSticky) return null;
       const usual = protocol === 'HTTP' ? { type: 'HTTP_COOKIE' } : { type: 'SOURCE_IP' };
       const timeout = minutes === 0 ? {} : { persistence_timeout: Math.min(minutes, longestPersistence) };
@@ -87,13 +68,15 @@ export function settingsOf(
       const fits = type === undefined || (type === 'SOURCE_IP') === (protocol !== 'HTTP');
       return { ...usual, ...timeout, ...(fits && sticky) };
     },
+    /** Delay, timeout, retries; undefined: none. */
     check: isChecked ? check : undefined,
-    protocolOf({ protocol }) {
+    protocolOf({ protocol }: DesiredPort): string {
       if (protocol !== 'TCP') return protocol;
       if (certificate !== undefined) return isShared ? 'TERMINATED_HTTPS' : 'HTTPS';
       return isWeb ? 'HTTP' : 'TCP';
     },
-    listenerOf(protocol) {
+    /** In the wire's fields, of a listener with that protocol. */
+    listenerOf(protocol: string): Json {
       if (protocol === 'UDP' || protocol === 'TCP')
         return {
           keepalive_timeout: isShared && protocol === 'UDP' ? undefined : idle,

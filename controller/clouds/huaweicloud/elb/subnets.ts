@@ -3,13 +3,7 @@ import { CloudError } from '../../../../common/cloud-error.ts';
 import type { HuaweiClient } from '../client.ts';
 import { cloud } from '../fault.ts';
 
-/** The subnets of the VPC, by the ids that ELB knows them by. */
-export interface Subnets {
-  /** Undefined: none has that address. They are read again where none of those that are known has it. */
-  holding(address: string, signal: AbortSignal | undefined): Promise<string | undefined>;
-  /** @param id of the subnet, by which people know it, or the one that ELB has */
-  byId(id: string, signal: AbortSignal | undefined): Promise<string>;
-}
+export type Subnets = ReturnType<typeof createSubnets>;
 
 interface Subnet {
   readonly id: string;
@@ -21,8 +15,8 @@ interface Subnet {
 
 const operation = 'subnets';
 
-/** @param vpc undefined: those of the project */
-export function createSubnets(client: HuaweiClient, vpc: string | undefined): Subnets {
+/** The subnets of the VPC, by the ids that ELB knows them by. @param vpc undefined: those of the project */
+export function createSubnets(client: HuaweiClient, vpc: string | undefined) {
   let known: readonly Subnet[] = [];
 
   async function read(signal: AbortSignal | undefined): Promise<void> {
@@ -40,12 +34,14 @@ export function createSubnets(client: HuaweiClient, vpc: string | undefined): Su
     return known.filter(isIt);
   }
   return {
-    async holding(address, signal) {
+    /** Undefined: none has that address. They are read again where none of those that are known has it. */
+    async holding(address: string, signal: AbortSignal | undefined): Promise<string | undefined> {
       const [one, other] = await find(({ cidr }) => holds(cidr, address), signal);
       if (other === undefined) return one?.subnet;
       throw invalid(`[Vpc] id: missing, expected it: ${address} is in ${one!.id} and in ${other.id}`);
     },
-    async byId(id, signal) {
+    /** @param id of the subnet, by which people know it, or the one that ELB has */
+    async byId(id: string, signal: AbortSignal | undefined): Promise<string> {
       const [one] = await find((each) => each.id === id || each.subnet === id, signal);
       if (one !== undefined) return one.subnet;
       throw invalid(`kubernetes.io/elb.subnet-id: ${JSON.stringify(id)}, expected a subnet of the VPC`);
