@@ -1,4 +1,4 @@
-import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
+import { CloudConfigError, type CloudConfigFile, type ReportOnlyCloud } from '../cloud.ts';
 import { type ReadText, readVariables } from '../variables.ts';
 import { readYaml } from '../yaml-text.ts';
 import type { AccessKey } from './signing.ts';
@@ -20,32 +20,7 @@ export type CredentialSource =
 export const products = ['ecs', 'vpc', 'slb', 'nlb', 'sts'] as const;
 export type Product = (typeof products)[number];
 
-/** What the cloud config and the variables of the classic controller say. */
-export interface AlibabaConfig {
-  readonly credentials: CredentialSource;
-  /** Undefined: that of the instance that the controller runs on. */
-  readonly region: string | undefined;
-  /** Of the nodes. Undefined: that of the instance that the controller runs on. */
-  readonly vpc: string | undefined;
-  /** Of load balancers with private addresses. Undefined: that of the instance that the controller runs on. */
-  readonly vswitch: string | undefined;
-  /** Ids of the route tables that get every pod route. Empty: the one of the VPC. */
-  readonly routeTables: readonly string[];
-  /** Name of the cluster for the classic controller: in its names and descriptions. */
-  readonly clusterId: string;
-  readonly resourceGroup: string | undefined;
-  /** Pods are members of load balancers where a Service does not say otherwise. */
-  readonly servesPods: boolean;
-  /** Load balancers get private addresses alone. */
-  readonly isPublicRefused: boolean;
-  /** Default: the endpoint of the region. */
-  endpointOf(product: Product, region: string): string;
-  readonly metadataEndpoint: string;
-  /** Every file that was read but for the cloud config itself. */
-  readonly files: readonly string[];
-  /** For the log. */
-  readonly warnings: readonly string[];
-}
+export type AlibabaConfig = Exclude<Awaited<ReturnType<typeof readConfig>>, ReportOnlyCloud>;
 
 /** Keys of `Global` in the cloud config, and the variables that say the same. */
 const keys: Readonly<Record<string, string>> = {
@@ -88,7 +63,7 @@ export async function readConfig(
   file: CloudConfigFile | undefined,
   env: Readonly<Record<string, string | undefined>>,
   readText: ReadText,
-): Promise<AlibabaConfig | { readonly reportOnly: string }> {
+) {
   const said = file === undefined ? { values: {}, unused: [] } : readGlobal(file);
   const variables = readVariables({
     cloud: 'alibaba',
@@ -139,24 +114,34 @@ export async function readConfig(
   if (!routeTables.every((one) => /^vtb-[a-z0-9]+$/.test(one)))
     wrong('ROUTE_TABLE_IDS', 'ids of route tables, separated by commas: vtb-a,vtb-b', undefined);
   const config = {
+    /** Undefined: that of the instance that the controller runs on, as of the next two. */
     region: matching('REGION', /^[a-z]{2,}(-[a-z0-9]+)+$/, 'a region: cn-hangzhou'),
     vpc: idOf('VPC_ID', 'vpc'),
+    /** Of load balancers with private addresses. */
     vswitch: idOf('VSWITCH_ID', 'vsw'),
+    /** Ids of the route tables that get every pod route. Empty: the one of the VPC. */
     routeTables,
+    /** Every file that was read but for the cloud config itself. */
     files,
+    /** Name of the cluster for the classic controller: in its names and descriptions. */
     clusterId: matching('CLUSTER_ID', /^[\w-]{1,64}$/, "letters, digits, '-' and '_'") ?? 'clusterid',
     resourceGroup: idOf('RESOURCE_GROUP_ID', 'rg'),
+    /** Pods are members of load balancers where a Service does not say otherwise. */
     servesPods,
+    /** Load balancers get private addresses alone. */
     isPublicRefused: flag('DISABLE_PUBLIC_SLB', false),
     endpointOf: (product: Product, region: string) =>
       endpoints.get(product) ?? `${scheme}://${product}${network === 'vpc' ? '-vpc' : ''}.${region}.aliyuncs.com`,
     metadataEndpoint: url('MOORING_ALIBABA_METADATA', 'http://100.100.100.200'),
+    /** For the log. */
     warnings: said.unused.map((name) => `${file!.path}: Global.${name} has no meaning here`),
   };
   variables.finish();
   if (credentials !== undefined) return { ...config, credentials };
   const where = `the environment${file === undefined ? '' : ` and ${file.path}`}`;
-  return { reportOnly: `no ACCESS_KEY_ID, ALIBABA_CLOUD_ROLE_ARN or ALIBABA_CLOUD_ECS_METADATA: tried ${where}` };
+  const sources = 'ACCESS_KEY_ID, ALIBABA_CLOUD_ROLE_ARN or ALIBABA_CLOUD_ECS_METADATA';
+  const none: ReportOnlyCloud = { reportOnly: `no ${sources}: tried ${where}` };
+  return none;
 }
 
 function readGlobal({ path, text }: CloudConfigFile): { values: Record<string, string>; unused: readonly string[] } {

@@ -12,7 +12,7 @@ export function createPlace(
   config: Pick<AlibabaConfig, 'vpc' | 'vswitch' | 'routeTables'>,
 ) {
   let { vpc, vswitch } = config;
-  let tables = config.routeTables.length > 0 ? config.routeTables : undefined;
+  let tables: readonly string[] | undefined = config.routeTables.length > 0 ? config.routeTables : undefined;
   const vpcOf = async (signal?: AbortSignal) => {
     vpc ??= await metadata.read('vpc-id', signal);
     return vpc;

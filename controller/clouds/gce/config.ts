@@ -1,39 +1,9 @@
 import { gceRegion } from '../../../common/provider-id/gce.ts';
 import type { CloudConfigFile } from '../cloud.ts';
 import { type GcfgReader, parseGcfg, readSection, unknownKeys } from '../gcfg.ts';
-import { isPlainUrl, plainUrlExpected } from '../plain-url.ts';
+import { matchingText, urlText } from '../gcfg-values.ts';
 
-/** What the configuration says, complete with its defaults. */
-export interface GceConfig {
-  /** Id or number. Undefined: that of the surroundings. */
-  readonly project: string | undefined;
-  /** The project of the network, if it is another (Shared VPC). */
-  readonly networkProject: string | undefined;
-  /** Name. Undefined: that of the VM where the controller runs. */
-  readonly network: string | undefined;
-  /** Which VMs a name without providerID may mean. Undefined: all of the project. */
-  readonly named: { readonly zone: string } | { readonly region: string } | undefined;
-  /** IPv6 addresses go first. */
-  readonly ipv6First: boolean;
-  /** The names of all VMs of the cluster begin so: lists leave out others. */
-  readonly namePrefix: string | undefined;
-  /** Base URLs without a slash at the end. Undefined: Google's. */
-  readonly endpoint: string | undefined;
-  readonly resourceManagerEndpoint: string | undefined;
-  readonly credentialFile: string | undefined;
-  /** The classic controller's own source of tokens. */
-  readonly tokenSource: { readonly url: string; readonly body: string } | undefined;
-  /** Of load balancers. Undefined: that of the VM where the controller runs. */
-  readonly region: string | undefined;
-  /** Name of the subnet of internal load balancers. */
-  readonly subnet: string | undefined;
-  /** Firewall rules are for VMs with these tags. */
-  readonly nodeTags: readonly string[];
-  /** What the classic controller calls the cluster. */
-  readonly clusterId: string | undefined;
-  /** For the log. */
-  readonly warnings: readonly string[];
-}
+export type GceConfig = ReturnType<typeof readConfig>;
 
 /** Keys of the classic controller that change nothing here, and why. */
 const withoutMeaning: Readonly<Record<string, string>> = {
@@ -68,35 +38,54 @@ const regionPattern = /^[a-z]+-[a-z0-9]+$/;
 export const zonePattern = /^[a-z]+(-[a-z0-9]+){2,}$/;
 
 /**
- * `gce.conf` of the classic controller, with a section `[mooring]` for what that one does not know.
+ * `gce.conf` of the classic controller, with a section `[mooring]` for what that one does not know; complete with its
+ * defaults.
  *
  * @throws CloudConfigError
  */
-export function readConfig(file: CloudConfigFile | undefined): GceConfig {
+export function readConfig(file: CloudConfigFile | undefined) {
   const config = parseGcfg(file?.text ?? '', file?.path ?? 'gce.conf');
   const [global, mooring] = [readSection(config, 'global'), readSection(config, 'mooring')];
   const url = URL.parse(global.text('network-name') ?? '');
   const [, host, network] = /\/projects\/([^/]+)\/global\/networks\/([^/]+)$/.exec(url?.pathname ?? '') ?? [];
   const isNetwork = projectPattern.test(host ?? '') && namePattern.test(network ?? '');
   if (url !== null && !isNetwork) throw expected(global, 'network-name', 'a name or the URL of a network');
-  const zone = matching(global, 'local-zone', zonePattern, 'a zone such as us-central1-a');
+  const zone = matchingText(global, 'local-zone', zonePattern, 'a zone such as us-central1-a');
   const wide = global.boolean('multizone') === true || global.boolean('regional') === true;
   const unknown = unknownKeys(config, knownKeys);
   return {
-    project: matching(global, 'project-id', projectPattern, 'the id or number of a project'),
-    networkProject: matching(global, 'network-project-id', projectPattern, 'the id or number of a project') ?? host,
-    network: network ?? matching(global, 'network-name', namePattern, 'a name or the URL of a network'),
+    /** Id or number. Undefined: that of the surroundings. */
+    project: matchingText(global, 'project-id', projectPattern, 'the id or number of a project'),
+    /** The project of the network, if it is another (Shared VPC). */
+    networkProject: matchingText(global, 'network-project-id', projectPattern, 'the id or number of a project') ?? host,
+    /** Name. Undefined: that of the VM where the controller runs. */
+    network: network ?? matchingText(global, 'network-name', namePattern, 'a name or the URL of a network'),
+    /** Which VMs a name without providerID may mean. Undefined: all of the project. */
     named: zone === undefined ? undefined : wide ? { region: gceRegion(zone) } : { zone },
-    ipv6First: matching(global, 'stack-type', /^IPV4$|^IPV6$|^IPV4_IPV6$/, 'IPV4, IPV6 or IPV4_IPV6') === 'IPV6',
-    namePrefix: matching(global, 'node-instance-prefix', /^[a-z][-a-z0-9]*$/, 'the beginning of the names of VMs'),
-    endpoint: endpointOf(global, 'api-endpoint'),
-    resourceManagerEndpoint: endpointOf(mooring, 'resource-manager-endpoint'),
+    /** IPv6 addresses go first. */
+    ipv6First: matchingText(global, 'stack-type', /^IPV4$|^IPV6$|^IPV4_IPV6$/, 'IPV4, IPV6 or IPV4_IPV6') === 'IPV6',
+    /** The names of all VMs of the cluster begin so: lists leave out others. */
+    namePrefix: matchingText(global, 'node-instance-prefix', /^[a-z][-a-z0-9]*$/, 'the beginning of the names of VMs'),
+    /** Base URLs without a slash at the end. Undefined: Google's. */
+    endpoint: urlText(global, 'api-endpoint')?.replace(/\/+$/, ''),
+    resourceManagerEndpoint: urlText(mooring, 'resource-manager-endpoint')?.replace(/\/+$/, ''),
     credentialFile: mooring.text('credential-file'),
+    /** The classic controller's own source of tokens. */
     tokenSource: tokenSourceOf(global),
-    region: matching(mooring, 'region', regionPattern, 'a region such as us-central1') ?? (zone && gceRegion(zone)),
+    /** Of load balancers. Undefined: that of the VM where the controller runs. */
+    region: matchingText(mooring, 'region', regionPattern, 'a region such as us-central1') ?? (zone && gceRegion(zone)),
+    /** Name of the subnet of internal load balancers. */
     subnet: subnetOf(global),
+    /** Firewall rules are for VMs with these tags. */
     nodeTags: tagsOf(global),
-    clusterId: matching(mooring, 'cluster-id', /^[a-z0-9]{1,30}$/, 'the uid of the ConfigMap kube-system/ingress-uid'),
+    /** What the classic controller calls the cluster. */
+    clusterId: matchingText(
+      mooring,
+      'cluster-id',
+      /^[a-z0-9]{1,30}$/,
+      'the uid of the ConfigMap kube-system/ingress-uid',
+    ),
+    /** For the log. */
     warnings: [
       ...Object.entries(withoutMeaning)
         .filter(([key]) => global.has(key))
@@ -120,26 +109,10 @@ function tagsOf(global: GcfgReader): readonly string[] {
   return tags;
 }
 
-function tokenSourceOf(global: GcfgReader): GceConfig['tokenSource'] {
+function tokenSourceOf(global: GcfgReader): { readonly url: string; readonly body: string } | undefined {
   // The classic controller's word for the credentials of the surroundings.
   if ((global.text('token-url') ?? 'nil') === 'nil') return undefined;
-  return { url: plainUrl(global, 'token-url')!, body: global.text('token-body') ?? '' };
-}
-
-function matching(reader: GcfgReader, key: string, pattern: RegExp, what: string): string | undefined {
-  const value = reader.text(key);
-  if (value === undefined || pattern.test(value)) return value;
-  throw expected(reader, key, what);
-}
-
-function endpointOf(reader: GcfgReader, key: string): string | undefined {
-  return plainUrl(reader, key)?.replace(/\/+$/, '');
-}
-
-function plainUrl(reader: GcfgReader, key: string): string | undefined {
-  const value = reader.text(key);
-  if (value === undefined || isPlainUrl(value)) return value;
-  throw reader.error(key, plainUrlExpected);
+  return { url: urlText(global, 'token-url')!, body: global.text('token-body') ?? '' };
 }
 
 function expected(reader: GcfgReader, key: string, what: string): Error {

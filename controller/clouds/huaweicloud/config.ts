@@ -1,31 +1,11 @@
-import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
+import { CloudConfigError, type CloudConfigFile, type ReportOnlyCloud } from '../cloud.ts';
 import { type GcfgReader, layered, parseGcfg, readEntries, readSection, unknownKeys } from '../gcfg.ts';
+import { matchingText, secretText } from '../gcfg-values.ts';
 import { isPlainUrl, plainUrlExpected } from '../plain-url.ts';
 import type { Service } from './client.ts';
 import type { AccessKey } from './sign.ts';
 
-/** What the configuration of the classic controller says. */
-export interface HuaweiConfig {
-  readonly region: string;
-  /** Domain of the services: `myhuaweicloud.com`. */
-  readonly domain: string;
-  /** Undefined: that of the region is read. */
-  readonly projectId: string | undefined;
-  /** Undefined: keys of the agency of this ECS. */
-  readonly key: AccessKey | undefined;
-  readonly vpc: string | undefined;
-  /** Of new load balancers. */
-  readonly subnet: string | undefined;
-  /** Security group that members of load balancers are put into. */
-  readonly securityGroup: string | undefined;
-  /** File of the mounted ConfigMap with the defaults of load balancers. */
-  readonly options: string | undefined;
-  /** Base URL of the metadata service. */
-  readonly metadata: string;
-  endpointOf(service: Service): string;
-  /** For the log. */
-  readonly warnings: readonly string[];
-}
+export type HuaweiConfig = Exclude<ReturnType<typeof readConfig>, ReportOnlyCloud>;
 
 /** Our key of each variable, per section: those that a cloud config may have, and the vendor's own tools read. */
 const variables = {
@@ -52,33 +32,38 @@ const isId = /^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i;
  *
  * @throws CloudConfigError
  */
-export function readConfig(
-  file: CloudConfigFile | undefined,
-  env: Readonly<Record<string, string | undefined>>,
-): HuaweiConfig | { readonly reportOnly: string } {
+export function readConfig(file: CloudConfigFile | undefined, env: Readonly<Record<string, string | undefined>>) {
   const parsed = parseGcfg(file?.text ?? '', file?.path ?? 'environment');
   const read = (section: keyof typeof variables): GcfgReader =>
     layered(readSection(parsed, section), readVariables(section, env));
   const [global, vpc] = [read('Global'), read('Vpc')];
-  const region = matching(global, 'region', /^[a-z0-9-]+$/, 'the name of a region: cn-north-4');
+  const region = matchingText(global, 'region', /^[a-z0-9-]+$/, 'the name of a region: cn-north-4');
   if (region === undefined) {
     const where = `the environment${file === undefined ? '' : ` and ${file.path}`}`;
-    return { reportOnly: `neither [Global] region nor REGION: tried ${where}` };
+    const none: ReportOnlyCloud = { reportOnly: `neither [Global] region nor REGION: tried ${where}` };
+    return none;
   }
-  const domain = matching(global, 'cloud', /^[A-Za-z0-9.-]+$/, 'a domain: myhuaweicloud.com') ?? 'myhuaweicloud.com';
+  const domain =
+    matchingText(global, 'cloud', /^[A-Za-z0-9.-]+$/, 'a domain: myhuaweicloud.com') ?? 'myhuaweicloud.com';
   // IAM is another host for each region; an endpoint of one's own serves all.
   const override = urlOf(env, 'HUAWEICLOUD_ENDPOINT');
   return {
     region,
-    domain,
+    /** Undefined: keys of the agency of this ECS. */
     key: keyOf(global),
-    projectId: matching(global, 'project-id', /^[0-9a-f]{32}$/i, 'the id of a project: 32 hexadecimal digits'),
-    vpc: matching(vpc, 'id', isId, 'the id of a VPC'),
-    subnet: matching(vpc, 'subnet-id', isId, 'the id of a subnet')?.toLowerCase(),
-    securityGroup: matching(vpc, 'security-group-id', isId, 'the id of a security group')?.toLowerCase(),
+    /** Undefined: that of the region is read. */
+    projectId: matchingText(global, 'project-id', /^[0-9a-f]{32}$/i, 'the id of a project: 32 hexadecimal digits'),
+    vpc: matchingText(vpc, 'id', isId, 'the id of a VPC'),
+    /** Of new load balancers. */
+    subnet: matchingText(vpc, 'subnet-id', isId, 'the id of a subnet')?.toLowerCase(),
+    /** Security group that members of load balancers are put into. */
+    securityGroup: matchingText(vpc, 'security-group-id', isId, 'the id of a security group')?.toLowerCase(),
+    /** File of the mounted ConfigMap with the defaults of load balancers. */
     options: env['HUAWEICLOUD_LOADBALANCER_OPTION'] || undefined,
+    /** Base URL of the metadata service. */
     metadata: urlOf(env, 'HUAWEICLOUD_METADATA_ENDPOINT') ?? 'http://169.254.169.254',
-    endpointOf: (service) => override ?? `https://${service}.${region}.${domain}`,
+    endpointOf: (service: Service) => override ?? `https://${service}.${region}.${domain}`,
+    /** For the log. */
     warnings: [
       ...unknownKeys(parsed, known).map((key) => `unknown key ${key}`),
       ...['auth-url', 'instance-version'].filter(global.has).map((key) => `[Global] ${key} has no meaning here`),
@@ -99,24 +84,13 @@ function readVariables(section: keyof typeof variables, env: Readonly<Record<str
   };
 }
 
-/** Neither is shown. */
 function keyOf(global: GcfgReader): AccessKey | undefined {
-  const word = (key: string) => {
-    const value = global.text(key);
-    if (value === undefined || /^[\x21-\x7e]+$/.test(value)) return value;
-    throw global.error(key, 'a wrong value (not shown), expected one word of ASCII characters');
-  };
-  const [id, secret, token] = [word('access-key'), word('secret-key'), word('security-token')];
+  const names = ['access-key', 'secret-key', 'security-token'];
+  const [id, secret, token] = names.map((key) => secretText(global, key));
   if (id === undefined && secret === undefined) return undefined;
   if (id === undefined) throw global.error('access-key', 'missing, expected it beside secret-key');
   if (secret === undefined) throw global.error('secret-key', 'missing, expected it beside access-key');
   return { id, secret, token };
-}
-
-function matching(reader: GcfgReader, key: string, pattern: RegExp, expected: string): string | undefined {
-  const value = reader.text(key);
-  if (value === undefined || pattern.test(value)) return value;
-  throw reader.error(key, `${JSON.stringify(value)}, expected ${expected}`);
 }
 
 function urlOf(env: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
