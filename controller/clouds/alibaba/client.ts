@@ -39,16 +39,7 @@ export interface ListRequest extends AlibabaRequest {
 
 export type Mutating = Pick<WriteIo, 'permit' | 'signal'>;
 
-/** Calls to one region. Each is one HTTP exchange with a deadline, never repeated. Fails with a CloudError. */
-export interface AlibabaClient {
-  call(request: AlibabaRequest): Promise<AnswerFields>;
-  /** A call that changes something. */
-  change(product: Product, action: string, params: Params, io: Mutating): Promise<AnswerFields>;
-  /** Every item: complete, or throws. Reads only. */
-  list(request: ListRequest): Promise<readonly AnswerFields[]>;
-  /** Asked once, where it is not configured. */
-  region(signal?: AbortSignal): Promise<string>;
-}
+export type AlibabaClient = ReturnType<typeof createClient>;
 
 export interface ClientOptions {
   readonly http: CountedHttp;
@@ -72,7 +63,8 @@ const timeoutMs = 15_000;
 const usualPage = 100;
 const maxBytes = 16 * 1024 * 1024;
 
-export function createClient(options: ClientOptions): AlibabaClient {
+/** Calls to one region. Each is one HTTP exchange with a deadline, never repeated. Fails with a CloudError. */
+export function createClient(options: ClientOptions) {
   const { http, clock, random, credentials, rateLimiterOf, region, endpointOf, mutationTimeoutMs } = options;
   let sent = 0;
 
@@ -129,9 +121,13 @@ export function createClient(options: ClientOptions): AlibabaClient {
 
   return {
     call,
+    /** Asked once, where it is not configured. */
     region,
-    change: (product, action, params, { permit, signal }) => call({ product, action, params, permit, signal }),
-    list: (request) =>
+    /** A call that changes something. */
+    change: (product: Product, action: string, params: Params, { permit, signal }: Mutating) =>
+      call({ product, action, params, permit, signal }),
+    /** Every item: complete, or throws. Reads only. */
+    list: (request: ListRequest) =>
       request.paging === 'numbers'
         ? unchangedList({ cloud, operation: request.action }, () => byNumber(request))
         : byToken(request, request.paging ?? 'MaxResults'),

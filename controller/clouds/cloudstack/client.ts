@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { CloudError } from '../../../common/cloud-error.ts';
 import type { Http } from '../../../common/process/http.ts';
-import type { OperationState } from '../../engine/resource.ts';
+import type { OperationState, WriteIo } from '../../engine/resource.ts';
 import { type AnswerFields, answerFields, parseAnswer } from '../answer-fields.ts';
 import { type CountedHttpOptions, createCountedHttp } from '../counted-http.ts';
 import { unchangedList } from '../pages.ts';
@@ -20,29 +20,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A long operation: the answer to its command names the job and, of a create, what is created. */
-export interface Started {
-  readonly job: string;
-  readonly id: string | undefined;
-}
-
-/** Commands to one management server. Each is one HTTP exchange with a deadline, never repeated. */
-export interface CloudStackClient {
-  /** Reads only. */
-  call(command: string, params: Params, options?: CallOptions): Promise<AnswerFields>;
-  /** Every item of a collection: complete, or throws. One call for 500 items. Reads only. */
-  list(command: string, collection: string, params: Params, options?: CallOptions): Promise<readonly AnswerFields[]>;
-  /** Sends a command that changes something, and answers when its job has begun. */
-  start(
-    command: string,
-    params: Params,
-    options: { permit: Permit; signal?: AbortSignal | undefined },
-  ): Promise<Started>;
-  /** As the API shows it; undefined where it does not know it any more. */
-  job(id: string, signal?: AbortSignal): Promise<AnswerFields | undefined>;
-  /** States of these jobs, in one call each. A job that the API does not know any more is not in the answer. */
-  jobs(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, OperationState>>;
-}
+export type CloudStackClient = ReturnType<typeof createClient>;
 
 export interface ClientOptions extends Omit<CountedHttpOptions, 'cloud'> {
   readonly http: Http;
@@ -62,7 +40,8 @@ const jobsAtOnce = 4;
 /** A request is good for so long. */
 const expiresMs = 900_000;
 
-export function createClient(options: ClientOptions): CloudStackClient {
+/** Commands to one management server. Each is one HTTP exchange with a deadline, never repeated. */
+export function createClient(options: ClientOptions) {
   const { clock, rateLimiter, endpoint, apiKey, secretKey, mutationTimeoutMs } = options;
   const http = createCountedHttp({ ...options, cloud });
 
@@ -95,7 +74,8 @@ export function createClient(options: ClientOptions): CloudStackClient {
       signal,
     });
   }
-  const call: CloudStackClient['call'] = (command, params, given = {}) => send(command, params, given);
+  /** Reads only. */
+  const call = (command: string, params: Params, given: CallOptions = {}) => send(command, params, given);
 
   /** Undefined: something came or went while the pages were read. */
   async function tryList(command: string, collection: string, params: Params, given: CallOptions) {
@@ -114,6 +94,7 @@ export function createClient(options: ClientOptions): CloudStackClient {
     }
   }
 
+  /** As the API shows it; undefined where it does not know it any more. */
   async function job(id: string, signal?: AbortSignal): Promise<AnswerFields | undefined> {
     try {
       return await call('queryAsyncJobResult', { jobid: id }, { urgency: 'change', signal });
@@ -126,13 +107,16 @@ export function createClient(options: ClientOptions): CloudStackClient {
   return {
     call,
     job,
-    list: (command, collection, params, given = {}) =>
+    /** Every item of a collection: complete, or throws. One call for 500 items. Reads only. */
+    list: (command: string, collection: string, params: Params, given: CallOptions = {}) =>
       unchangedList({ cloud, operation: command }, () => tryList(command, collection, params, given)),
-    async start(command, params, { permit, signal }) {
+    /** Sends a command that changes something, and answers when its job has begun. `id`: of what is created. */
+    async start(command: string, params: Params, { permit, signal }: Pick<WriteIo, 'permit' | 'signal'>) {
       const answer = await send(command, params, { signal }, permit);
       return { job: answer.text('jobid'), id: answer.optionalText('id') };
     },
-    async jobs(ids, signal) {
+    /** States of these jobs, in one call each. A job that the API does not know any more is not in the answer. */
+    async jobs(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, OperationState>> {
       const states = await inParallel(jobsAtOnce, ids, async (id): Promise<[string, OperationState][]> => {
         const shown = await job(id, signal);
         return shown === undefined ? [] : [[id, stateOf(shown)]];

@@ -14,17 +14,7 @@ export interface ServiceRequest extends ApiRequest {
   readonly service: Service;
 }
 
-/** Signed calls to one project. */
-export interface HuaweiClient {
-  send(request: ServiceRequest): Promise<unknown>;
-  call(request: ServiceRequest): Promise<AnswerFields>;
-  /** The answer; undefined where the service says that what the path ends with does not exist. Reads only. */
-  get(request: ServiceRequest): Promise<AnswerFields | undefined>;
-  /** Every item of a collection by pages with a marker: complete, or throws. Reads only. */
-  list(request: ServiceRequest, collection: string): Promise<readonly AnswerFields[]>;
-  /** The id of the project: as configured, or that of the region, which is read once. */
-  project(signal: AbortSignal | undefined): Promise<string>;
-}
+export type HuaweiClient = ReturnType<typeof createClient>;
 
 export interface ClientOptions
   extends Omit<JsonApiOptions, 'cloud' | 'errorOf' | 'timeoutMs' | 'endpoint' | 'authorization'> {
@@ -39,7 +29,8 @@ export interface ClientOptions
 const timeoutMs = 15_000;
 const pageSize = 500;
 
-export function createClient({ keys, region, projectId, endpointOf, ...options }: ClientOptions): HuaweiClient {
+/** Signed calls to one project. */
+export function createClient({ keys, region, projectId, endpointOf, ...options }: ClientOptions) {
   const { clock } = options;
   const apis = new Map<Service, JsonApi>();
   let project: Promise<string> | undefined = projectId === undefined ? undefined : Promise.resolve(projectId);
@@ -89,10 +80,12 @@ export function createClient({ keys, region, projectId, endpointOf, ...options }
   const call = async (request: ServiceRequest) => apiOf(request.service).call(await placed(request));
 
   return {
+    /** The id of the project: as configured, or that of the region, which is read once. */
     project: projectOf,
     call,
-    send: async (request) => apiOf(request.service).send(await placed(request)),
-    async get(request) {
+    send: async (request: ServiceRequest): Promise<unknown> => apiOf(request.service).send(await placed(request)),
+    /** The answer; undefined where the service says that what the path ends with does not exist. Reads only. */
+    async get(request: ServiceRequest): Promise<AnswerFields | undefined> {
       try {
         return await call(request);
       } catch (error) {
@@ -103,7 +96,8 @@ export function createClient({ keys, region, projectId, endpointOf, ...options }
         throw proof;
       }
     },
-    async list(request, collection) {
+    /** Every item of a collection by pages with a marker: complete, or throws. Reads only. */
+    async list(request: ServiceRequest, collection: string): Promise<readonly AnswerFields[]> {
       const items = new Map<string, AnswerFields>();
       let marker: string | undefined;
       for (;;) {

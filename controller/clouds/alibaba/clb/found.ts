@@ -159,15 +159,8 @@ export function listenerKey(protocol: string, port: number): string {
   return `${protocol === 'udp' ? 'udp' : 'tcp'}/${port}`;
 }
 
-export interface GroupParts {
-  readonly id: string;
-  readonly within: string;
-  readonly name: string;
-  readonly servers: readonly Server[];
-}
-
 export function foundGroup(
-  { id, within, name, servers }: GroupParts,
+  { id, within, name, servers }: Pick<Group, 'name' | 'servers'> & { readonly id: string; readonly within: string },
   owner: Owner | undefined,
   region: string,
 ): Found<Group> {

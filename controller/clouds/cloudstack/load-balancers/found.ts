@@ -82,14 +82,6 @@ function statusOf(state: string | undefined): Found['status'] {
   return going.has(state ?? '') ? 'deleting' : state === 'Allocating' ? 'pending' : 'ready';
 }
 
-/** What others see of one address: itself, and the rules on it. */
-export interface AddressAnswer {
-  readonly address: AnswerFields;
-  readonly rules: readonly AnswerFields[];
-  readonly firewall: readonly AnswerFields[];
-  readonly acquired: Acquired | undefined;
-}
-
 /** Whom an address was acquired for. */
 export interface Acquired {
   readonly owner: Owner;
@@ -101,17 +93,17 @@ export function acquisitionId({ owner, network }: Acquired): string {
   return `${network} ${owner.service}`;
 }
 
-/** The rules on an address and what lets traffic through to those of its Service. */
-interface Parts {
-  readonly id: string;
-  /** Undefined: those of every Service. */
-  readonly owner: Owner | undefined;
-  readonly rules: readonly AnswerFields[];
-  readonly firewall: readonly AnswerFields[];
-}
-
-/** @throws CloudError `Invalid` */
-export function partsOf({ id, owner, rules: all, firewall }: Parts) {
+/**
+ * The rules on an address and what lets traffic through to those of its Service. Throws a CloudError `Invalid`.
+ *
+ * @param owner undefined: those of every Service
+ */
+export function partsOf(
+  id: string,
+  owner: Owner | undefined,
+  all: readonly AnswerFields[],
+  firewall: readonly AnswerFields[],
+) {
   const own = owner && classicName(owner.service);
   const part = { within: id, ...(owner !== undefined && { owner }) };
   const rules = all.map((one): Found<Rule> => {
@@ -144,12 +136,17 @@ export function ruleRef(id: string): Reference {
 }
 
 /** An address and its parts. @throws CloudError `Invalid` */
-export function foundAddress({ address: fields, rules: all, firewall, acquired }: AddressAnswer): Found[] {
+export function foundAddress(
+  fields: AnswerFields,
+  all: readonly AnswerFields[],
+  firewall: readonly AnswerFields[],
+  acquired: Acquired | undefined,
+): Found[] {
   const id = fields.text('id');
   const ip = canonical(fields.text('ipaddress'));
   const tags = tagsIn(fields);
   const owner = ownerOf(tags) ?? acquired?.owner;
-  const { rules, ours, openings } = partsOf({ id, owner, rules: all, firewall });
+  const { rules, ours, openings } = partsOf(id, owner, all, firewall);
   const body: Address = {
     id,
     ip,

@@ -37,7 +37,7 @@ export function createReader(project: Project): Reader {
     const found = some.flatMap((address) => {
       const id = address.text('id');
       const [own = [], opened = []] = [rulesBy.get(id), openingsBy.get(id)];
-      return foundAddress({ address, rules: own, firewall: opened, acquired: acquired.get(id) });
+      return foundAddress(address, own, opened, acquired.get(id));
     });
     return [...found, ...acquisitions.found()];
   }
