@@ -22,13 +22,6 @@ const kinds: readonly (readonly [RegExp, CloudErrorKind])[] = [
   [/Timeout/i, 'Timeout'],
 ];
 
-/** What the API said when it refused: the cause of the CloudError. */
-export interface Refusal {
-  readonly status: number;
-  /** Empty: the body is of something else. */
-  readonly code: string;
-}
-
 /** An answer that is no success. */
 export function errorOf(operation: string, { status, text }: Pick<HttpAnswer, 'status' | 'text'>): CloudError {
   const { code, message } = readError(text);
@@ -40,7 +33,7 @@ export function errorOf(operation: string, { status, text }: Pick<HttpAnswer, 's
     cloud,
     operation,
     message: [String(status), code, said].filter((part) => part !== '').join(' '),
-    cause: { status, code } satisfies Refusal,
+    cause: { code },
   });
 }
 
@@ -51,7 +44,7 @@ export function kindOfCode(code: string): CloudErrorKind | undefined {
 /** Empty for an error that is no answer of the API. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof CloudError)) return '';
-  return (error.cause as Partial<Refusal> | undefined)?.code ?? '';
+  return (error.cause as { readonly code?: string } | undefined)?.code ?? '';
 }
 
 function readError(text: string): { readonly code: string; readonly message: string } {

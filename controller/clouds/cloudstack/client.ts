@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
 import { CloudError } from '../../../common/cloud-error.ts';
-import type { Http } from '../../../common/process/http.ts';
 import type { OperationState, WriteIo } from '../../engine/resource.ts';
 import { type AnswerFields, answerFields, parseAnswer } from '../answer-fields.ts';
 import { type CountedHttpOptions, createCountedHttp } from '../counted-http.ts';
@@ -23,7 +22,6 @@ export interface CallOptions {
 export type CloudStackClient = ReturnType<typeof createClient>;
 
 export interface ClientOptions extends Omit<CountedHttpOptions, 'cloud'> {
-  readonly http: Http;
   readonly rateLimiter: RateLimiter;
   readonly endpoint: string;
   readonly apiKey: string;

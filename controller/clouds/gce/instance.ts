@@ -1,10 +1,8 @@
-import { isIP } from 'node:net';
 import type { compute_v1 } from '@googleapis/compute';
-import ipaddr from 'ipaddr.js';
-import { CloudError } from '../../../common/cloud-error.ts';
 import type { Maintenance, NodeAddress, PowerState } from '../../../common/instance.ts';
 import { gceRegion, gce as providerId } from '../../../common/provider-id/gce.ts';
 import type { AnswerFields } from '../answer-fields.ts';
+import { addressIn } from '../answer-values.ts';
 import { distinctAddresses, type Seen } from '../machines.ts';
 import { fieldsOf, lastSegment } from './client.ts';
 import type { GceConfig } from './config.ts';
@@ -72,14 +70,14 @@ export function readInstance(vm: AnswerFields, request: 'list' | 'id', view: Ins
 function addressesOf(vm: AnswerFields, { project, ipv6First }: InstanceView, zone: string): NodeAddress[] {
   const [v4, v6]: NodeAddress[][] = [[], []];
   for (const nic of vm.objects('networkInterfaces')) {
-    const internal = nic.optionalText('networkIP');
-    if (internal !== undefined) v4!.push({ type: 'InternalIP', address: addressOf('networkIP', internal) });
+    const internal = addressOf(nic, 'networkIP');
+    if (internal !== undefined) v4!.push({ type: 'InternalIP', address: internal });
     for (const access of nic.optionalObjects('accessConfigs')) {
-      const external = access.optionalText('natIP');
-      if (external !== undefined) v4!.push({ type: 'ExternalIP', address: addressOf('natIP', external) });
+      const external = addressOf(access, 'natIP');
+      if (external !== undefined) v4!.push({ type: 'ExternalIP', address: external });
     }
     const ipv6 = ipv6Of(nic);
-    if (ipv6 !== undefined) v6!.push({ type: 'InternalIP', address: addressOf('ipv6Address', ipv6) });
+    if (ipv6 !== undefined) v6!.push({ type: 'InternalIP', address: ipv6 });
   }
   const hostname = hostnameOf(vm, project, zone);
   const names: NodeAddress[] = [
@@ -97,7 +95,7 @@ function podRangesOf(vm: AnswerFields): string[] {
   const [nic] = vm.objects('networkInterfaces');
   const aliases = nic?.optionalObjects('aliasIpRanges').map((alias) => alias.text('ipCidrRange')) ?? [];
   const ipv6 = nic && ipv6Of(nic);
-  return ipv6 === undefined ? aliases : [...aliases, `${addressOf('ipv6Address', ipv6)}/112`];
+  return ipv6 === undefined ? aliases : [...aliases, `${ipv6}/112`];
 }
 
 /** Shown for VMs whose machine type lets maintenance be planned; live migration is announced to the VM alone. */
@@ -111,8 +109,9 @@ function maintenanceOf(vm: AnswerFields): Maintenance[] {
 
 /** Both kinds of IPv6 address are the one that the VM has itself. */
 function ipv6Of(nic: AnswerFields): string | undefined {
-  const external = nic.optionalObjects('ipv6AccessConfigs').at(-1)?.optionalText('externalIpv6');
-  return nic.optionalText('ipv6AccessType') === 'EXTERNAL' ? external : nic.optionalText('ipv6Address');
+  if (nic.optionalText('ipv6AccessType') !== 'EXTERNAL') return addressOf(nic, 'ipv6Address');
+  const access = nic.optionalObjects('ipv6AccessConfigs').at(-1);
+  return access && addressOf(access, 'externalIpv6');
 }
 
 /**
@@ -132,10 +131,8 @@ function hostnameOf(vm: AnswerFields, project: string, zone: string): string {
   return `${vm.text('name')}.${isGlobal ? '' : `${zone}.`}${inProject}`;
 }
 
-function addressOf(field: string, text: string): string {
-  if (isIP(text) !== 0) return ipaddr.parse(text).toString();
-  const message = `${field}: ${JSON.stringify(text)}, expected an IP address`;
-  throw new CloudError({ kind: 'Invalid', cloud, operation: 'lookup', message });
+function addressOf(fields: AnswerFields, name: string): string | undefined {
+  return fields.optionalText(name) === undefined ? undefined : addressIn(fields, name);
 }
 
 /** Whether a name may mean a VM in this zone. */

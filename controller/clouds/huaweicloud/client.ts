@@ -1,5 +1,4 @@
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
-import type { Clock } from '../../../common/process/clock.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import type { ExpiringCredential } from '../expiring-credential.ts';
 import { type ApiRequest, createJsonApi, type JsonApi, type JsonApiOptions } from '../json-api.ts';
@@ -18,7 +17,6 @@ export type HuaweiClient = ReturnType<typeof createClient>;
 
 export interface ClientOptions
   extends Omit<JsonApiOptions, 'cloud' | 'errorOf' | 'timeoutMs' | 'endpoint' | 'authorization'> {
-  readonly clock: Clock;
   readonly keys: ExpiringCredential<AccessKey>;
   readonly region: string;
   readonly projectId: string | undefined;

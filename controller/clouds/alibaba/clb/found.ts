@@ -60,21 +60,8 @@ export interface Group extends Servers {
   readonly name: string;
 }
 
-export interface Listener {
-  readonly port: number;
-  /** `tcp`, `udp`, `http` or `https`. */
-  readonly protocol: string;
-  readonly isStarted: boolean;
-  /** All that it is; what stands in the part for its protocol, too. */
-  readonly wire: Json;
-}
-
-export interface AccessList {
-  readonly name: string;
-  readonly tags: Tags;
-  /** Normalised CIDRs. */
-  readonly ranges: readonly string[];
-}
+export type Listener = ReturnType<typeof foundListener>['body'];
+export type AccessList = ReturnType<typeof foundList>['body'];
 
 /** Tags as `{ TagKey, TagValue }`, in a list or in an object with one. */
 export function tagsIn(fields: AnswerFields): Tags {
@@ -130,7 +117,7 @@ export function foundBalancer(fields: AnswerFields, clusterId: string): Found<Ba
 }
 
 /** @param owner of its load balancer */
-export function foundListener(fields: AnswerFields, owner: Owner | undefined): Found<Listener> {
+export function foundListener(fields: AnswerFields, owner: Owner | undefined) {
   const [within, protocol] = [fields.text('LoadBalancerId'), fields.text('ListenerProtocol').toLowerCase()];
   const port = fields.number('ListenerPort');
   const part = `${protocol.toUpperCase()}ListenerConfig`;
@@ -150,8 +137,15 @@ export function foundListener(fields: AnswerFields, owner: Owner | undefined): F
       ...ref('group', kindNames.group, wire['VServerGroupId']),
       ...(wire['AclStatus'] === 'on' ? ref('list', kindNames.list, wire['AclId']) : []),
     ],
-    body: { port, protocol, wire, isStarted: fields.optionalText('Status') !== 'stopped' },
-  };
+    body: {
+      port,
+      /** `tcp`, `udp`, `http` or `https`. */
+      protocol,
+      /** All that it is; what stands in the part for its protocol, too. */
+      wire,
+      isStarted: fields.optionalText('Status') !== 'stopped',
+    },
+  } satisfies Found;
 }
 
 /** A port may be served by TCP and UDP at once. */
@@ -211,7 +205,8 @@ export function listKey(version: string | undefined): string {
   return version === 'ipv6' ? 'ipv6' : 'main';
 }
 
-export function foundList(fields: AnswerFields, ranges: readonly string[]): Found<AccessList> {
+/** @param ranges normalised CIDRs */
+export function foundList(fields: AnswerFields, ranges: readonly string[]) {
   const tags = tagsIn(fields);
   const owner = ownerOf(tags);
   return {
@@ -221,5 +216,5 @@ export function foundList(fields: AnswerFields, ranges: readonly string[]): Foun
     ...(owner && { owner, key: listKey(fields.optionalText('AddressIPVersion')) }),
     ...(isRetained(tags) && { retained: true }),
     body: { name: fields.optionalText('AclName') ?? '', tags, ranges },
-  };
+  } satisfies Found;
 }

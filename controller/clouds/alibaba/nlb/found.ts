@@ -6,7 +6,6 @@ import {
   type Balancer,
   classicTags,
   isRetained,
-  type Json,
   kindNames,
   listenerKey,
   marked,
@@ -17,19 +16,8 @@ import {
 } from '../clb/found.ts';
 
 /** A server group without its servers. */
-export interface NetworkGroup {
-  readonly name: string;
-  readonly tags: Tags;
-  readonly wire: Json;
-}
-
-export interface NetworkListener {
-  readonly port: number;
-  /** `TCP`, `UDP` or `TCPSSL`. */
-  readonly protocol: string;
-  readonly isStarted: boolean;
-  readonly wire: Json;
-}
+export type NetworkGroup = ReturnType<typeof foundNetworkGroup>['body'];
+export type NetworkListener = ReturnType<typeof foundNetworkListener>['body'];
 
 const tagsIn = (fields: AnswerFields): Tags => pairsIn(fields, 'Tags', ['Key', 'Value']);
 
@@ -68,7 +56,7 @@ export function networkSlot(within: string, listener: string): string {
 }
 
 /** @param owner of its load balancer */
-export function foundNetworkListener(fields: AnswerFields, owner: Owner | undefined): Found<NetworkListener> {
+export function foundNetworkListener(fields: AnswerFields, owner: Owner | undefined) {
   const [within, port] = [fields.text('LoadBalancerId'), fields.number('ListenerPort')];
   const protocol = fields.text('ListenerProtocol');
   const key = listenerKey(protocol.toLowerCase(), port);
@@ -84,7 +72,7 @@ export function foundNetworkListener(fields: AnswerFields, owner: Owner | undefi
     slots: [networkSlot(within, key)],
     ...(owner && { owner }),
     body: { port, protocol, wire: fields.json(), isStarted: fields.optionalText('ListenerStatus') !== 'Stopped' },
-  };
+  } satisfies Found;
 }
 
 /** Names are those of the classic controller: `k8s.30080.TCP.web.shop.clusterid`. */
@@ -98,7 +86,7 @@ export function networkGroupKey(name: string): string | undefined {
   return port === undefined ? undefined : `${port}.${protocol}`;
 }
 
-export function foundNetworkGroup(fields: AnswerFields, clusterId: string): Found<NetworkGroup> {
+export function foundNetworkGroup(fields: AnswerFields, clusterId: string) {
   const [id, tags] = [fields.text('ServerGroupId'), tagsIn(fields)];
   const name = fields.optionalText('ServerGroupName') ?? '';
   const { owner, ...marks } = marked(tags, clusterId);
@@ -110,7 +98,7 @@ export function foundNetworkGroup(fields: AnswerFields, clusterId: string): Foun
     ...(owner && { owner }),
     key: networkGroupKey(name) ?? name,
     body: { name, tags, wire: fields.json() },
-  };
+  } satisfies Found;
 }
 
 /** The servers of one group, whose owner is theirs. */

@@ -32,7 +32,7 @@ export function desireOf(input: DesireInput, networkBy: (id: string | undefined)
   const unread = [
     ...settings.problems,
     ...attachProblem(desired),
-    ...(network && !hasBalancing(network) ? [noBalancing(network)] : []),
+    ...(network && !network.services.includes('Lb') ? [noBalancing(network)] : []),
     ...(network ? rangesProblem(desired, settings, network) : []),
   ];
   refusals.push(...unread.map(unsupported));
@@ -52,7 +52,8 @@ export function desireOf(input: DesireInput, networkBy: (id: string | undefined)
   const needs = acquisition === undefined || acquisition.leaveUnchanged ? [] : [acquisitionName];
   const first = [{ ...want, needs }, ...(acquisition === undefined ? [] : [acquisition])];
   if (network === undefined) return { wants: first, refusals };
-  const remarks = isDenied(network) ? [denied(network)] : [];
+  const denied = `the ACL of network ${network.name} (${network.id}) is default_deny, which cannot be changed`;
+  const remarks = isDenied(network) ? [`${denied}: nothing gets through`] : [];
   const parts = ports.flatMap((port) => wantsOf(port, input, settings, network));
   return { wants: [...first, ...parts], refusals, remarks };
 }
@@ -78,14 +79,6 @@ function hasTcp(ports: readonly DesiredPort[], { port }: DesiredPort): boolean {
 function sharedPort({ protocol, port }: DesiredPort): Refusal {
   const message = `spec.ports: ${protocol} ${port}, expected a port without TCP: a port of an address has one rule`;
   return { ...unsupported(message), ports: [{ port, protocol }] };
-}
-
-function hasBalancing({ services }: Network): boolean {
-  return services.includes('Lb');
-}
-
-function denied({ name, id }: Network): string {
-  return `the ACL of network ${name} (${id}) is default_deny, which cannot be changed: nothing gets through`;
 }
 
 function attachProblem({ attach }: DesiredLoadBalancer): string[] {

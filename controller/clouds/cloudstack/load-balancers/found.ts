@@ -36,17 +36,7 @@ export interface Address {
   readonly isShared: boolean;
 }
 
-export interface Rule {
-  readonly name: string;
-  /** `tcp`, `udp` or `tcp-proxy`. */
-  readonly protocol: string;
-  readonly publicPort: number;
-  readonly privatePort: number;
-  readonly algorithm: string;
-  /** Sorted; empty: from everywhere. */
-  readonly cidrs: readonly string[];
-  readonly network: string | undefined;
-}
+export type Rule = ReturnType<typeof readRule>;
 
 /** All VMs of one rule. */
 export interface Members {
@@ -61,16 +51,7 @@ export interface Opening {
   readonly cidrs: readonly string[];
 }
 
-export interface Network {
-  readonly id: string;
-  readonly name: string;
-  readonly vpc: string | undefined;
-  readonly acl: string | undefined;
-  readonly aclName: string | undefined;
-  readonly tags: Tags;
-  /** Of its offering: `Lb`, `Firewall`, `NetworkACL`. */
-  readonly services: readonly string[];
-}
+export type Network = ReturnType<typeof readNetwork>;
 
 export function portKey(protocol: string, port: number): string {
   return `${protocol === 'udp' ? 'udp' : 'tcp'}-${port}`;
@@ -197,13 +178,15 @@ export function tagsIn(fields: AnswerFields): Tags {
   return pairsIn(fields, 'tags', ['key', 'value']);
 }
 
-function readRule(fields: AnswerFields): Rule {
+function readRule(fields: AnswerFields) {
   return {
     name: fields.text('name'),
+    /** `tcp`, `udp` or `tcp-proxy`. */
     protocol: fields.optionalText('protocol')?.toLowerCase() ?? 'tcp',
     publicPort: Number(fields.text('publicport')),
     privatePort: Number(fields.text('privateport')),
     algorithm: fields.text('algorithm'),
+    /** Sorted; empty: from everywhere. */
     cidrs: cidrsIn(fields),
     network: fields.optionalText('networkid'),
   };
@@ -238,7 +221,7 @@ export function foundAcl(fields: AnswerFields): Found<Opening & { readonly acl: 
   };
 }
 
-export function readNetwork(fields: AnswerFields): Network {
+export function readNetwork(fields: AnswerFields) {
   return {
     id: fields.text('id'),
     name: fields.text('name'),
@@ -246,6 +229,7 @@ export function readNetwork(fields: AnswerFields): Network {
     acl: fields.optionalText('aclid'),
     aclName: fields.optionalText('aclname'),
     tags: tagsIn(fields),
+    /** Of its offering: `Lb`, `Firewall`, `NetworkACL`. */
     services: fields.optionalObjects('service').map((one) => one.text('name')),
   };
 }

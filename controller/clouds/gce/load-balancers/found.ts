@@ -111,21 +111,17 @@ function labelsOf({ wire }: Shown): Readonly<Record<string, string>> {
   return (wire as ForwardingRule).labels ?? {};
 }
 
-export function rulePath({ region }: Pick<Project, 'region'>, name: string): string {
-  return `regions/${region}/forwardingRules/${name}`;
-}
+const inRegion = (collection: string) => (project: Pick<Project, 'region'>, name: string) =>
+  `regions/${project.region}/${collection}/${name}`;
+export const rulePath = inRegion('forwardingRules');
+export const servicePath = inRegion('backendServices');
+export const poolPath = inRegion('targetPools');
 /** A forwarding rule of the load balancer. */
 export function anyRuleOf(project: Project, name: string): Shown | undefined {
   return project.at(rulePath(project, name)) ?? project.at(rulePath(project, nameFor('IPv6', name)));
 }
 /** Of a forwarding rule. */
 export const keyFor = (family: IpFamily) => (family === 'IPv6' ? 'ipv6' : 'main');
-export function servicePath({ region }: Pick<Project, 'region'>, name: string): string {
-  return `regions/${region}/backendServices/${name}`;
-}
-export function poolPath({ region }: Pick<Project, 'region'>, name: string): string {
-  return `regions/${region}/targetPools/${name}`;
-}
 
 export const isPool = ({ path }: Shown) => path.includes('/targetPools/');
 

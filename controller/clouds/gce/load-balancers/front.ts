@@ -3,27 +3,13 @@ import { nameOf, type Refusal, type Want } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import { unsupported } from '../../served-ports.ts';
 import { asItStands } from '../../standing.ts';
-import type { AddressSpec } from './address.ts';
 import { type BackendSpec, backendDifference } from './backend.ts';
 import { type RuleSpec, ruleDifference } from './forwarding-rule.ts';
 import { ipOf, keyFor, kindNames, rulePath } from './found.ts';
 import type { Project, Shown } from './project.ts';
 import { whyUnusable } from './requested-address.ts';
 import type { Settings } from './settings.ts';
-import { type Front, holdOf, keptIp, type Standing } from './standing.ts';
-
-/** What one family of a Service comes to. */
-export interface PlannedFront {
-  /** Why it is to stay where it is. */
-  readonly refusal: Refusal | undefined;
-  /** The address has to be reserved before anything else. */
-  readonly reserve: Want<AddressSpec> | undefined;
-  /** Addresses and the forwarding rule. */
-  readonly wants: readonly Want[];
-  /** The address that nodes see now. Undefined: not known before the rule is there. */
-  readonly ip: string | undefined;
-  readonly standing: Front;
-}
+import { holdOf, keptIp, type Standing } from './standing.ts';
 
 /** The forwarding rule of one family, and what holds its address while another rule takes the place of one. Pure. */
 export function frontOf(
@@ -33,7 +19,7 @@ export function frontOf(
   backend: BackendSpec,
   { fronts, backend: standingBackend }: Standing,
   project: Project,
-): PlannedFront {
+) {
   const { family, name } = rule;
   const standing = fronts[family];
   const known = found(kindNames.address) as Parameters<typeof whyUnusable>[2];
@@ -59,9 +45,9 @@ export function frontOf(
     standing.rule !== undefined && kept === undefined && asked !== undefined
       ? whyUnusable(whole, standing.rule, known, found(kindNames.rule) as never)
       : undefined;
-  const refusal =
+  const refusal: Refusal | undefined =
     isLost && !desired.mayChangeAddress
-      ? ({ reason: 'AddressWouldChange', message: `${kindNames.rule} ${name}: ${replaced ?? 'address'}` } as const)
+      ? { reason: 'AddressWouldChange', message: `${kindNames.rule} ${name}: ${replaced ?? 'address'}` }
       : unusable === undefined
         ? undefined
         : unsupported(`address ${unusable}`);
@@ -79,12 +65,16 @@ export function frontOf(
     summary: `forwarding rule ${name}`,
     needs: [`${kindNames.backend}/main`, ...held.map(nameOf)],
   };
+  const wants: readonly Want[] = [...held, front as Want];
   return {
+    /** Why it is to stay where it is. */
     refusal,
     standing,
+    /** The address has to be reserved before anything else. */
     reserve: isHeld && standing.held === undefined ? holdOf(desired, rule, kept, standing.rule!) : undefined,
-    wants: [...held, front as Want],
-    // The rule that stands lets in until another one is there.
+    /** Addresses and the forwarding rule. */
+    wants,
+    /** The address that nodes see now. Undefined: not known before the rule is there, which lets in until then. */
     ip: standing.rule === undefined ? whole.ip : ipOf(standing.rule.body as Shown),
   };
 }

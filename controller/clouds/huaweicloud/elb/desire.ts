@@ -54,7 +54,8 @@ export function desireOf(input: DesireInput, { options, subnet, joins }: DesireO
   const parts = served.flatMap((port) => partsOf(port, input, settings, ranges));
   const memberships = joins ? membershipsOf(serversOf(desired)) : [];
   const wants = [balancer, ...address.wants, ...ranges, ...parts, ...memberships];
-  return { wants, refusals, remarks: remarksOf(desired, settings) };
+  const remarks = [...settings.remarks, ...(desired.families.length > 1 ? ['served by IPv4 alone'] : [])];
+  return { wants, refusals, remarks };
 }
 
 /** As the classic controller names it. */
@@ -77,10 +78,6 @@ function fieldProblems(
     ...(address ? [`spec.loadBalancerIP: ${JSON.stringify(address)}, expected none, or ${prefix}eip-id`] : []),
     ...(families.includes('IPv4') ? [] : ['spec.ipFamilies: IPv6, expected IPv4']),
   ];
-}
-
-function remarksOf({ families }: DesiredLoadBalancer, { remarks }: Settings): string[] {
-  return [...remarks, ...(families.length > 1 ? ['served by IPv4 alone'] : [])];
 }
 
 function balancerSpec(

@@ -51,20 +51,8 @@ export interface Member {
 export interface Pool extends Shown {
   readonly members: readonly Member[];
 }
-export interface Group extends Shown {
-  readonly marks: Marks;
-  /** Normalised CIDRs. */
-  readonly ranges: readonly string[];
-}
-export interface Eip {
-  readonly ip: string;
-  readonly description: string;
-  readonly marks: Marks;
-  /** It outlives its Service. */
-  readonly keep: boolean;
-  /** Id of what it is on. */
-  readonly holder: string | undefined;
-}
+export type Group = ReturnType<typeof foundGroup>['body'];
+export type Eip = ReturnType<typeof foundEip>['body'];
 
 export const keepMark = 'mooring.dev/keep';
 
@@ -122,7 +110,7 @@ export function foundBound(within: string, eip: string, address: string): Found 
   };
 }
 
-export function foundEip(fields: AnswerFields): Found<Eip> {
+export function foundEip(fields: AnswerFields) {
   const [id, ip] = [fields.text('id'), canonical(fields.optionalText('public_ip_address') ?? '')];
   const description = fields.optionalText('description') ?? '';
   const owner = ownerInAlias(fields.optionalText('alias') ?? '');
@@ -139,10 +127,12 @@ export function foundEip(fields: AnswerFields): Found<Eip> {
       ip,
       description,
       marks,
+      /** It outlives its Service. */
       keep: description.startsWith(`${keepMark}=`),
+      /** Id of what it is on. */
       holder: typeof holder === 'string' && holder !== '' ? holder : undefined,
     },
-  };
+  } satisfies Found;
 }
 
 /** TCP, HTTP and HTTPS share the ports of TCP. */
@@ -198,7 +188,7 @@ export function foundMonitor(fields: AnswerFields, key: string): Found<Shown> {
   return { kind: kindNames.monitor, id: fields.text('id'), key, within, status: 'ready', body: shown(fields) };
 }
 
-export function foundGroup(fields: AnswerFields): Found<Group> {
+export function foundGroup(fields: AnswerFields) {
   const marks = marksIn(fields.optionalText('description') ?? '');
   const ranges = fields.optionalObjects('ip_list').map((one) => rangeOf(one.text('ip')));
   return {
@@ -207,7 +197,7 @@ export function foundGroup(fields: AnswerFields): Found<Group> {
     status: 'ready',
     ...ownedBy(marks),
     body: { ...shown(fields), marks, ranges },
-  };
+  } satisfies Found;
 }
 
 /** An entry may be one address without its length. */
