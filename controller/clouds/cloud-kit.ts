@@ -4,8 +4,7 @@ import { codecOf } from '../../common/provider-id/registry.ts';
 import { createChecks } from './checks.ts';
 import type { WrapHttp } from './connections.ts';
 import { openJsonApi } from './json-api.ts';
-import { createLookups, targetBy } from './lookups.ts';
-import { createMachineReader } from './machines.ts';
+import { createMachineLookups, targetBy } from './lookups.ts';
 import type { CloudKit } from './out-of-tree.ts';
 import { retryAfterMsOf } from './retry-after.ts';
 import { volumeKey } from './volumes.ts';
@@ -28,10 +27,7 @@ export function createCloudKit(cloud: string, wrapHttp?: WrapHttp): CloudKit {
     instanceIdOf,
     error: (details) => new CloudError({ ...details, cloud }),
     kindOf: (error) => (isCloudError(error) ? error.kind : undefined),
-    instances(machines) {
-      const createReader = () => createMachineReader(cloud, machines());
-      return createLookups({ cloud, targetOf, createReader }).instances;
-    },
+    instances: (machines) => createMachineLookups({ cloud, targetOf, machines }).instances,
     volumeKey,
     jsonApi(context, { endpoint, authorization, callsPerSecond: perSecond, burst, timeoutMs }) {
       return openJsonApi(context, {

@@ -1,5 +1,6 @@
 import type { InstanceRef, OpenedCloud } from './cloud.ts';
 import { type InstanceReader, lookupPass, type Target } from './lookup-pass.ts';
+import { createMachineReader, type Machines } from './machines.ts';
 
 export interface LookupsOptions {
   readonly cloud: string;
@@ -22,6 +23,14 @@ export function createLookups(options: LookupsOptions): Pick<OpenedCloud, 'accep
       lookup: (refs, given) => lookupPass({ ...given, cloud, refs, reader: createReader(), listAbove, targetOf }),
     },
   };
+}
+
+/** The same for clouds whose reader reads machines. @param machines as `createReader` of LookupsOptions */
+export function createMachineLookups({
+  machines,
+  ...options
+}: Omit<LookupsOptions, 'createReader'> & { machines(): readonly Machines[] }): ReturnType<typeof createLookups> {
+  return createLookups({ ...options, createReader: () => createMachineReader(options.cloud, machines()) });
 }
 
 /**

@@ -4,8 +4,7 @@ import { type CloudPartsWithFiles, configuredModule } from '../configured-module
 import { openConnections } from '../connections.ts';
 import { createCountedHttp } from '../counted-http.ts';
 import type { Target } from '../lookup-pass.ts';
-import { createLookups } from '../lookups.ts';
-import { createMachineReader } from '../machines.ts';
+import { createMachineLookups } from '../lookups.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
 import { checkAlibaba } from './check.ts';
 import { createLoadBalancerDriver } from './clb/driver.ts';
@@ -74,12 +73,7 @@ export function openAlibaba({ config, context, readText, wrapHttp }: CloudPartsW
   return {
     name: cloud,
     identify,
-    ...createLookups({
-      cloud,
-      listAbove,
-      targetOf,
-      createReader: () => createMachineReader(cloud, [createInstances(client)]),
-    }),
+    ...createMachineLookups({ cloud, listAbove, targetOf, machines: () => [createInstances(client)] }),
     loadBalancerDriver: createLoadBalancerDriver(client, place, config),
     routes: createRoutes(client, clock, place),
     files: config.files,

@@ -5,8 +5,7 @@ import type { CloudIdentity, InstanceRef, OpenedCloud } from '../cloud.ts';
 import { type CloudPartsWithFiles, configuredModule } from '../configured-module.ts';
 import { openConnections } from '../connections.ts';
 import type { Target } from '../lookup-pass.ts';
-import { createLookups } from '../lookups.ts';
-import { createMachineReader } from '../machines.ts';
+import { createMachineLookups } from '../lookups.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
 import type { CallLimits } from '../token-bucket.ts';
 import { checkAzure } from './check.ts';
@@ -79,11 +78,11 @@ export function openAzure({ config, context, readText, wrapHttp }: CloudPartsWit
   return {
     name: cloud,
     identify,
-    ...createLookups({
+    ...createMachineLookups({
       cloud,
       listAbove,
       targetOf: (ref) => targetIn(subscription, ref),
-      createReader: () => createMachineReader(cloud, [createVirtualMachines(client, config)]),
+      machines: () => [createVirtualMachines(client, config)],
     }),
     ...(routeTable === undefined ? {} : { routes: createRoutes({ client, clock, config, table: routeTable }) }),
     loadBalancerDriver: balancers && createLoadBalancerDriver(client, balancers, clock),

@@ -3,8 +3,7 @@ import { cloudstack } from '../../../common/provider-id/cloudstack.ts';
 import type { CloudIdentity, OpenedCloud } from '../cloud.ts';
 import { type CloudParts, configuredModule } from '../configured-module.ts';
 import { openConnections } from '../connections.ts';
-import { createLookups, targetBy } from '../lookups.ts';
-import { createMachineReader } from '../machines.ts';
+import { createMachineLookups, targetBy } from '../lookups.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
 import { checkCloudStack } from './check.ts';
 import { type CloudStackClient, createClient } from './client.ts';
@@ -16,8 +15,6 @@ import { createVms } from './vms.ts';
 /** CloudStack: VMs and load balancers of one account or project. Opening makes no call. */
 export const cloudModule = configuredModule(cloud, readConfig, openCloudStack);
 
-/** Up to so many VMs are asked for one by one; more, and all of the scope are listed. */
-const listAbove = 2;
 /** Where the operator has set a limit, it is 25 calls a second by default, of which others make some, too. */
 const limits = { perSecond: 10, burst: 50 };
 
@@ -36,12 +33,7 @@ export function openCloudStack({ config, context, wrapHttp }: CloudParts<CloudSt
   return {
     name: cloud,
     identify,
-    ...createLookups({
-      cloud,
-      listAbove,
-      targetOf,
-      createReader: () => createMachineReader(cloud, [createVms(client, config)]),
-    }),
+    ...createMachineLookups({ cloud, targetOf, machines: () => [createVms(client, config)] }),
     loadBalancerDriver: createLoadBalancerDriver(client, config, clock),
     ping: async (signal) => void (await identify(signal)),
     check: (signal) => checkCloudStack(config, client, clock, signal),

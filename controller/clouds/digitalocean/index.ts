@@ -1,8 +1,7 @@
 import { digitalocean } from '../../../common/provider-id/digitalocean.ts';
 import type { CloudIdentity, OpenedCloud } from '../cloud.ts';
 import { type CloudParts, configuredModule } from '../configured-module.ts';
-import { createLookups, targetBy } from '../lookups.ts';
-import { createMachineReader } from '../machines.ts';
+import { createMachineLookups, targetBy } from '../lookups.ts';
 import { checkDigitalOcean } from './check.ts';
 import { cloud, openClient } from './client.ts';
 import { type DigitalOceanConfig, readConfig } from './config.ts';
@@ -34,11 +33,7 @@ export function openDigitalOcean({ config, context, wrapHttp }: CloudParts<Digit
   return {
     name: cloud,
     identify,
-    ...createLookups({
-      cloud,
-      targetOf,
-      createReader: () => createMachineReader(cloud, [createDroplets(client)]),
-    }),
+    ...createMachineLookups({ cloud, targetOf, machines: () => [createDroplets(client)] }),
     loadBalancerDriver: hasPlace ? createLoadBalancerDriver(client, config) : undefined,
     files: config.files,
     ping: async (signal) => void (await identify(signal)),

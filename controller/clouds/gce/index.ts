@@ -7,8 +7,7 @@ import { createExchange } from '../exchange.ts';
 import { createExpiringCredential } from '../expiring-credential.ts';
 import { createJsonApi } from '../json-api.ts';
 import type { Target } from '../lookup-pass.ts';
-import { createLookups } from '../lookups.ts';
-import { createMachineReader } from '../machines.ts';
+import { createMachineLookups } from '../lookups.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
 import type { CallLimits } from '../token-bucket.ts';
 import { checkGce } from './check.ts';
@@ -130,12 +129,7 @@ export async function openGce(parts: CloudPartsWithFiles<GceConfig>): Promise<Op
       project = await readProject(signal);
       return { scope: `${new URL(endpoint).host}/${project}`, account: project };
     },
-    ...createLookups({
-      cloud,
-      listAbove,
-      targetOf,
-      createReader: () => createMachineReader(cloud, [createVms(client, config, project ?? '')]),
-    }),
+    ...createMachineLookups({ cloud, listAbove, targetOf, machines: () => [createVms(client, config, project ?? '')] }),
     loadBalancerDriver: region === undefined ? undefined : createLoadBalancerDriver({ ...loadBalancers, region }),
     routes: createRoutes({ client, clock, project: projectId, network: networkOnce, idOf }),
     volumes: createVolumes(client, projectId),

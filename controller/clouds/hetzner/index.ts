@@ -4,8 +4,7 @@ import { type CloudParts, configuredModule } from '../configured-module.ts';
 import type { WrapHttp } from '../connections.ts';
 import { openJsonApi } from '../json-api.ts';
 import type { Target } from '../lookup-pass.ts';
-import { createLookups } from '../lookups.ts';
-import { createMachineReader } from '../machines.ts';
+import { createMachineLookups } from '../lookups.ts';
 import type { CallLimits } from '../token-bucket.ts';
 import { checkHetzner } from './check.ts';
 import { openClient } from './client.ts';
@@ -61,12 +60,12 @@ export function openHetzner({ config, context, wrapHttp }: CloudParts<HetznerCon
       await client.call({ ...oneServer, signal });
       return unnamed;
     },
-    ...createLookups({
+    ...createMachineLookups({
       cloud,
       targetOf,
-      createReader() {
+      machines() {
         const servers = createServers({ client, config, network, visibility });
-        return createMachineReader(cloud, robot === undefined ? [servers] : [servers, robot]);
+        return robot === undefined ? [servers] : [servers, robot];
       },
     }),
     loadBalancerDriver: config.loadBalancers.enabled

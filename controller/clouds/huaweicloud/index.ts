@@ -4,8 +4,7 @@ import { type CloudParts, configuredModule } from '../configured-module.ts';
 import { openConnections } from '../connections.ts';
 import { createCountedHttp } from '../counted-http.ts';
 import { lasting } from '../expiring-credential.ts';
-import { createLookups, targetBy } from '../lookups.ts';
-import { createMachineReader } from '../machines.ts';
+import { createMachineLookups, targetBy } from '../lookups.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
 import type { ReadText } from '../variables.ts';
 import { createAgencyKeys } from './access-keys.ts';
@@ -21,8 +20,6 @@ import { createServers } from './servers.ts';
 /** Huawei Cloud: the ECSs, load balancers and route tables of one project. Opening makes no call. */
 export const cloudModule = configuredModule(cloud, readWithOptions, openHuawei);
 
-/** Up to so many ECSs are asked for one by one; more, and all of the project are listed. */
-const listAbove = 2;
 /** The gateway counts per user and API, and throttles at hundreds a minute. */
 const limits = { perSecond: 10, burst: 50 };
 
@@ -64,12 +61,7 @@ export function openHuawei({ config, context, wrapHttp }: CloudParts<ConfigWithO
   return {
     name: cloud,
     identify,
-    ...createLookups({
-      cloud,
-      listAbove,
-      targetOf,
-      createReader: () => createMachineReader(cloud, [createServers(client, region)]),
-    }),
+    ...createMachineLookups({ cloud, targetOf, machines: () => [createServers(client, region)] }),
     loadBalancerDriver: createLoadBalancerDriver(client, config, options),
     files: config.options === undefined ? [] : [config.options],
     routes: config.vpc === undefined ? undefined : createRoutes(client, region, config.vpc),

@@ -2,8 +2,7 @@ import { ovirt } from '../../../common/provider-id/ovirt.ts';
 import type { CloudIdentity, CloudModule, OpenedCloud } from '../cloud.ts';
 import { type CloudParts, configuredModule } from '../configured-module.ts';
 import { openConnections } from '../connections.ts';
-import { createLookups, targetBy } from '../lookups.ts';
-import { createMachineReader } from '../machines.ts';
+import { createMachineLookups, targetBy } from '../lookups.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
 import { checkOvirt } from './check.ts';
 import { type OvirtConfig, readConfig } from './config.ts';
@@ -39,7 +38,6 @@ export function openOvirt({ config, context, wrapHttp }: CloudParts<OvirtConfig>
   const rateLimiter = createRateLimiter({ cloud, clock, random, limits, onWait });
   const engine = createEngine({ ...calls, rateLimiter, endpoint }, createTokens(config, calls));
 
-  const createReader = () => createMachineReader(cloud, [createVms(engine, config)]);
   async function identify(signal?: AbortSignal): Promise<CloudIdentity> {
     const id = (await engine.product(signal)).optionalText('instance_id');
     const host = new URL(endpoint).host;
@@ -51,7 +49,7 @@ export function openOvirt({ config, context, wrapHttp }: CloudParts<OvirtConfig>
   return {
     name: cloud,
     identify,
-    ...createLookups({ cloud, listAbove, targetOf, createReader }),
+    ...createMachineLookups({ cloud, listAbove, targetOf, machines: () => [createVms(engine, config)] }),
     files: config.files,
     ping: async (signal) => void (await identify(signal)),
     check: (signal) => checkOvirt(config, engine, { identify: () => named(signal), signal }),

@@ -2,8 +2,7 @@ import type { Http } from '../../../common/process/http.ts';
 import { simulated } from '../../../common/provider-id/simulated.ts';
 import type { Cloud, CloudContext } from '../cloud.ts';
 import { createJsonApi } from '../json-api.ts';
-import { createLookups, targetBy } from '../lookups.ts';
-import { createMachineReader } from '../machines.ts';
+import { createMachineLookups, targetBy } from '../lookups.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
 import { checkSimulated, readRegion } from './check.ts';
 import type { SimulatedConfig } from './config.ts';
@@ -58,11 +57,11 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
     name: cloud,
     scope: `${config.endpoint}/${config.project}/${config.region}`,
     account: config.project,
-    ...createLookups({
+    ...createMachineLookups({
       cloud,
       listAbove: 1,
       targetOf: targetBy(heldId, `instance of simulated://${region}`),
-      createReader: () => createMachineReader(cloud, [createInstances(api, region)]),
+      machines: () => [createInstances(api, region)],
     }),
     loadBalancerDriver: createLoadBalancerDriver({ api, region, idOf: heldId, maxMembers, settleMs }),
     routes,
