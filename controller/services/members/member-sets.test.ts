@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { conditions, labels, taints } from '../../../common/well-known.ts';
+import { conditions, labels } from '../../../common/well-known.ts';
 import type { NodeView } from '../../model/node-view.ts';
 import { uninitializedTaint } from '../../model/testing/example-node.ts';
 import { excluded, held, marked, memberHarness, memberSetsOf, named, scope } from './testing/member-harness.ts';
@@ -200,24 +200,5 @@ describe('the shared member sets', () => {
     assert.deepEqual(await all(), [2, 1, 0], 'no load balancer is known to hold them');
     print(held(named(3)));
     assert.deepEqual(await all(), [2, 1, 2]);
-  });
-});
-
-describe('the explanation of a Node', () => {
-  it('names its state, and is undefined for an unknown Node', async () => {
-    const { clock, remove, nodes, lead } = memberHarness([
-      memberNode('a'),
-      memberNode('b', marked),
-      memberNode('c', excluded),
-    ]);
-    const { sets } = lead();
-    nodes.put(memberNode('d', { taints: [uninitializedTaint] }));
-    nodes.put(memberNode('e', { providerID: 'kind://x' }));
-    nodes.put(memberNode('f', { taints: [{ key: taints.shutdown, effect: 'NoSchedule' }] }));
-    remove('b');
-    await clock.advance(1000);
-    const said = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => sets.explain(name)?.state);
-    assert.deepEqual(said, ['Member', 'Gone', 'Leaving', 'Uninitialized', 'Foreign', 'PoweredOff', undefined]);
-    assert.match(sets.explain('c')?.message ?? '', /label excludes/);
   });
 });

@@ -15,7 +15,6 @@ import {
   withRestartedWaits,
 } from './departed-members.ts';
 import { eligibilityOf } from './facts.ts';
-import { explainEligibility, type NodeMembership } from './member-explanation.ts';
 import { createMemberRemovals, type MemberRemovals } from './member-removals.ts';
 import { type Membership, nextMemberships } from './membership.ts';
 import type { memberMetrics } from './metrics.ts';
@@ -96,8 +95,6 @@ export interface MemberSets {
   /** The handler is called once for each batch of changes and scope; not for the first sets of a term. */
   onChange(handler: (change: MembersChanged) => void): void;
   withheld(): readonly WithheldMember[];
-  /** Undefined for an unknown Node. */
-  explain(nodeName: string): NodeMembership | undefined;
 }
 
 interface Term {
@@ -266,7 +263,6 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
         node: facts?.node ?? '',
         sinceMs,
       })),
-    explain: (nodeName) => term && explainEligibility(nodeName, term.changes.of(nodeName), term.sets),
   };
 }
 

@@ -16,7 +16,6 @@ export interface NodeChangeCollector {
   noteDeletion(node: NodeView): void;
   /** Ends the batch. */
   take(): NodeChanges;
-  of(nodeName: string): Eligibility | undefined;
 }
 
 export function collectNodeChanges(
@@ -74,6 +73,5 @@ export function collectNodeChanges(
         deletedByUs: (instance) => deleted.has(instance),
       };
     },
-    of: (nodeName) => eligibilities.get(nodeName),
   };
 }

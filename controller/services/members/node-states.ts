@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Eligibility } from './facts.ts';
-import { explainEligibility } from './member-explanation.ts';
+import type { Eligibility, LeavingReason } from './facts.ts';
 import type { Membership } from './membership.ts';
 
 /** Why Nodes do not serve: the first four drain. */
@@ -31,6 +30,13 @@ export interface NodeStates {
 }
 
 type Refusal = Omit<NodesOfReason, 'nodes'> & { readonly drains?: true };
+
+const leavingWhy: Readonly<Record<LeavingReason, string>> = {
+  Deleting: 'the Node is being deleted',
+  Excluded: 'a label excludes it from load balancers',
+  MarkedByAutoscaler: 'the cluster autoscaler is about to delete it',
+  MarkedByKarpenter: 'Karpenter is about to delete it',
+};
 
 /**
  * Sorts Nodes as a membership has them. Pure.
@@ -74,10 +80,15 @@ function refusalOf(node: string, eligibility: Eligibility, set: Membership): Ref
   const holder = set.active.get(instance) ?? set.present.get(instance)?.facts;
   if (holder !== undefined && holder.node !== node)
     return { reason: 'IdentityConflict', why: `Node ${holder.node} stands for the same instance` };
-  const message = explainEligibility(node, eligibility, new Map())?.message ?? '';
-  if (eligibility.kind === 'leaving') return { reason: eligibility.reason, why: message, drains: true };
-  if (eligibility.kind === 'off') return { reason: 'PoweredOff', why: message };
-  if (eligibility.kind === 'waiting') return { reason: 'Uninitialized', why: message };
+  if (eligibility.kind === 'leaving') {
+    const { reason } = eligibility;
+    return { reason, why: `${leavingWhy[reason]}: it drains, then it is removed`, drains: true };
+  }
+  if (eligibility.kind === 'off') return { reason: 'PoweredOff', why: 'its VM is powered off: it is removed at once' };
+  if (eligibility.kind === 'waiting') {
+    const waits = 'it waits for its initialisation: it joins no load balancer, and stays where it was a member before';
+    return { reason: 'Uninitialized', why: waits };
+  }
   if (set.active.has(instance)) return undefined;
   const why = 'the Service chooses Nodes by labels, and not this one: where it is a member, it drains';
   return { reason: 'NotChosen', why };
