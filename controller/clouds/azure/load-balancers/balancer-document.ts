@@ -19,6 +19,7 @@ import {
   type PoolSpec,
   parseBalancer,
   poolAddresses,
+  poolId,
   tagsIn,
   wireOf,
 } from './balancer.ts';
@@ -138,11 +139,10 @@ function fold(
   const poolsOf = (rules: readonly Part[]) => new Set(rules.map((rule) => idIn(rule.properties, 'backendAddressPool')));
   const [had, has] = [poolsOf(partsIn(before, lists.rules)), poolsOf(next[lists.rules])];
   const isOthers = isFilledByOthers(place, textIn(before, 'name') ?? '');
-  const idOfPool = ({ name }: Part) => `${textIn(before, 'id')}/${lists.pools}/${name}`.toLowerCase();
   // A load balancer does not show the models of scale sets.
-  const isFilled = (pool: Part) => book.isFilled(idOfPool(pool)) ?? memberKindOf(pool) === 'interfaces';
+  const isFilled = (pool: Part) => book.isFilled(poolId(before, pool)) ?? memberKindOf(pool) === 'interfaces';
   next[lists.pools] = next[lists.pools].filter((pool) => {
-    const id = idOfPool(pool);
+    const id = poolId(before, pool);
     // It goes with the last rule, or when the last member has left it.
     const isUsed = isOthers || has.has(id) || isFilled(pool);
     return !(had.has(id) || unused.has(id)) || isUsed || hasOtherRules(pool);

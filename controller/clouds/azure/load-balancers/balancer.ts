@@ -52,8 +52,6 @@ export interface Balancer {
   readonly probes: readonly Part[];
   /** In the pools of its rules. */
   readonly members: readonly string[];
-  /** Its members are network interfaces. */
-  readonly isOfInterfaces: boolean;
   /** The last write to the load balancer has failed: another one is needed. */
   readonly isFailed: boolean;
 }
@@ -145,6 +143,9 @@ export const poolAddresses = ({ properties }: Part): readonly string[] =>
     return ip === undefined ? [] : [canonical(ip)];
   });
 
+/** In lower case. @param json of its load balancer */
+export const poolId = (json: Json, { name }: Part) => `${textIn(json, 'id')}/${lists.pools}/${name}`.toLowerCase();
+
 export const tagsIn = (json: Json) => objectIn(json, 'tags') as Tags;
 
 /**
@@ -162,14 +163,7 @@ export function parseBalancer(
   const pools = partsIn(json, lists.pools);
   const byBase = (list: string) => Map.groupBy(partsIn(json, list), ({ name }) => sideOfService(name));
   const [rulesOf, probesOf] = [byBase(lists.rules), byBase(lists.probes)];
-  const ofInterfaces = new Set(
-    pools.flatMap((pool) =>
-      memberKindOf(pool) === 'interfaces' ? `${id}/${lists.pools}/${pool.name}`.toLowerCase() : [],
-    ),
-  );
-  const membersOf = new Map(
-    pools.map((pool) => [`${id}/${lists.pools}/${pool.name}`.toLowerCase(), poolAddresses(pool)]),
-  );
+  const membersOf = new Map(pools.map((pool) => [poolId(json, pool), poolAddresses(pool)]));
   return partsIn(json, lists.frontends).map((frontend): Found<Balancer> => {
     const { name, properties } = frontend;
     const publicAddress = idIn(properties, 'publicIPAddress');
@@ -204,7 +198,6 @@ export function parseBalancer(
         rules,
         probes: own(probesOf),
         members,
-        isOfInterfaces: ofInterfaces.has(pool),
         isFailed: isFailed(json),
       },
     };

@@ -1,6 +1,6 @@
 import { everyService, type Found } from '../../../engine/resource.ts';
 import type { BalancerPlace } from '../config.ts';
-import { hasOtherRules, kindNames, lists, memberKindOf, tagsIn } from './balancer.ts';
+import { hasOtherRules, kindNames, lists, memberKindOf, poolId, tagsIn } from './balancer.ts';
 import { idIn, type Json, listIn, partsIn, textIn } from './json.ts';
 import type { Machine } from './memberships.ts';
 import { baseOf, holderIn } from './names.ts';
@@ -93,7 +93,7 @@ export function interfacePoolsIn(document: string, json: Json): readonly Interfa
 export function unusedPools(document: string, json: Json, cluster: string): readonly Found[] {
   const used = new Set(partsIn(json, lists.rules).map(({ properties }) => idIn(properties, 'backendAddressPool')));
   return partsIn(json, lists.pools).flatMap((pool) => {
-    const id = `${textIn(json, 'id')}/${lists.pools}/${pool.name}`.toLowerCase();
+    const id = poolId(json, pool);
     const isOurs = holderIn(tagsIn(json), pool.name).holder === cluster;
     if (!isOurs || used.has(id) || hasOtherRules(pool) || memberKindOf(pool) === 'addresses') return [];
     const owner = { cluster, service: everyService };
