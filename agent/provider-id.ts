@@ -1,4 +1,4 @@
-import { CloudError, isCloudError } from '../common/cloud-error.ts';
+import { isCloudError } from '../common/cloud-error.ts';
 import type { Instance } from '../common/instance.ts';
 import { backoffMs } from '../common/process/backoff.ts';
 import { type Clock, sleep } from '../common/process/clock.ts';
@@ -88,12 +88,5 @@ export async function readPatiently(
 
 /** The same failure, with the reason why there was no further try. */
 function because(error: unknown, why: string): unknown {
-  if (!isCloudError(error)) return error;
-  const { cloud, operation, kind, message } = error;
-  return new CloudError({
-    cloud,
-    operation,
-    kind,
-    message: `${message.slice(`${cloud} ${operation}: `.length)}; ${why}`,
-  });
+  return isCloudError(error) ? error.with({ message: `${error.bareMessage}; ${why}` }) : error;
 }

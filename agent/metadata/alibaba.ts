@@ -1,5 +1,4 @@
 import { isIP } from 'node:net';
-import { CloudError } from '../../common/cloud-error.ts';
 import type { Instance, Notice } from '../../common/instance.ts';
 import { alibaba as providerId } from '../../common/provider-id/alibaba.ts';
 import { createAddressList } from './address-list.ts';
@@ -19,10 +18,10 @@ const tokens: TokenScheme = {
   ttlSeconds: 21_600,
   tokenHeader: 'x-aliyun-ecs-metadata-token',
   optional: true,
-  explain(error, operation) {
+  explain(error) {
     if (error.kind !== 'Forbidden') return error;
     const message = 'status 403: the metadata service is switched off for this instance';
-    return new CloudError({ cloud, operation, kind: 'Forbidden', message, cause: error });
+    return error.with({ message, cause: error });
   },
 };
 

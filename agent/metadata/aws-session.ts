@@ -1,4 +1,4 @@
-import { CloudError } from '../../common/cloud-error.ts';
+import type { CloudError } from '../../common/cloud-error.ts';
 import type { TokenScheme } from './token-session.ts';
 
 /** EC2's metadata service, version 2. Version 1, which needs no token, is never used. */
@@ -13,17 +13,13 @@ export const imdsTokens: TokenScheme = {
   explain: explained,
 };
 
-function explained(error: CloudError, operation: string): CloudError {
-  const base = { cloud: 'aws', operation, kind: error.kind, retryAfterMs: error.retryAfterMs, cause: error };
-  const reason = error.message.slice(`aws ${operation}: `.length);
+function explained(error: CloudError): CloudError {
   // The hop limit applies to the reply to this PUT only. A reply above it is dropped and the request hangs (EC2 User
   // Guide, "Configure the instance metadata options").
   const hopLimit =
     'the hop limit of the reply may be too low for a container: use the host network, or raise ' +
     'HttpPutResponseHopLimit to 2';
-  if (error.kind === 'Timeout') return new CloudError({ ...base, message: `${reason} (${hopLimit})` });
-  if (error.kind === 'Forbidden') {
-    return new CloudError({ ...base, message: `${reason}: the metadata service is switched off for this instance` });
-  }
-  return error;
+  const because = (why: string) => error.with({ message: error.bareMessage + why, cause: error });
+  if (error.kind === 'Timeout') return because(` (${hopLimit})`);
+  return error.kind === 'Forbidden' ? because(': the metadata service is switched off for this instance') : error;
 }

@@ -1,4 +1,4 @@
-import { CloudError, isCloudError } from '../../common/cloud-error.ts';
+import { type CloudError, isCloudError } from '../../common/cloud-error.ts';
 import type { MetadataClient } from './client.ts';
 import type { LocalInterface } from './source.ts';
 
@@ -56,9 +56,6 @@ export function linkLocalUrls(interfaces: readonly LocalInterface[]): string[] {
 function joined(failures: readonly CloudError[]): CloudError {
   const first = failures[0]!;
   if (failures.length === 1) return first;
-  const { cloud, operation, kind } = first;
-  const message = failures
-    .map((failure) => failure.message.slice(`${cloud} ${failure.operation}: `.length))
-    .join('; then ');
-  return new CloudError({ cloud, operation, kind, message, cause: first });
+  const message = failures.map(({ bareMessage }) => bareMessage).join('; then ');
+  return first.with({ message, cause: first });
 }

@@ -19,7 +19,7 @@ export interface TokenScheme {
   /** Whether a service without the path requires no token; otherwise it is another service. */
   readonly optional: boolean;
   /** Adds an explanation to a failure to fetch a token. */
-  explain?(error: CloudError, operation: string): CloudError;
+  explain?(error: CloudError): CloudError;
 }
 
 /** Reads a metadata service whose requests need a token from a PUT. */
@@ -98,7 +98,7 @@ async function fetchToken(
     text = await client.text({ method: 'PUT', path, headers: { [ttlHeader]: String(ttlSeconds) }, signal });
   } catch (error) {
     if (!isCloudError(error)) throw error;
-    throw scheme.explain?.(error, operation) ?? error;
+    throw scheme.explain?.(error) ?? error;
   }
   if (text === undefined && scheme.optional) return { client, renewAtMs };
   const token = text?.trim() ?? '';
