@@ -118,11 +118,6 @@ export function printJson(io: ProgramIo, value: unknown): void {
   io.stdout(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
-export function leasePath(values: FlagValues<typeof leaseFlags>): string {
-  const { leaderElectResourceNamespace: namespace, leaderElectResourceName: name } = values;
-  return `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`;
-}
-
 interface ApiOptions {
   readonly clock: Clock;
   readonly log: Log;
