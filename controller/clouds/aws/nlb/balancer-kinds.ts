@@ -40,19 +40,13 @@ export interface NetworkKindsParts {
   readonly view: LoadBalancerView;
 }
 
-export interface NetworkBalancerKinds {
-  /** Of load balancers of this type alone. */
-  readonly balancer: Kind<NetworkSpec | undefined, NetworkLoadBalancer>;
-  readonly attributes: Kind;
-}
-
 /** As a list of both types shows it. */
 export function carrierOf({ arn, name, hostname, securityGroups, tags }: NetworkLoadBalancer): Carrier {
   return { name, id: arn, hostname, groups: securityGroups, tags };
 }
 
 /** The load balancer itself, and its attributes. */
-export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBalancerKinds {
+export function createNetworkBalancerKinds(given: NetworkKindsParts) {
   const { parts, reads, carriers, queries, marks, view } = given;
   const options = ({ permit, signal }: WriteIo) => ({ permit, signal });
 
@@ -201,7 +195,7 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
     return { found: [...targetGroups, ...front] };
   }
 
-  const balancer: NetworkBalancerKinds['balancer'] = {
+  const balancer: Kind<NetworkSpec | undefined, NetworkLoadBalancer> = {
     kind: networkKinds.balancer,
     retryCreate: 'atOnce',
     compare(found, spec) {

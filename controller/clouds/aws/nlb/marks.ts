@@ -18,26 +18,14 @@ interface Tagged {
   readonly tags: Tags;
 }
 
-/** Tags of load balancers, listeners and target groups. */
-export interface TagMarks {
-  /** All that one of ours carries. */
-  of(owner: Owner, spec: TagSpec): Tags;
-  /** What is missing of one of ours; of one that is not marked yet, nothing. */
-  changes(found: Found<Tagged>, spec: TagSpec, name: string): readonly Change[];
-  add(arn: string, tags: Tags, io: WriteIo): Promise<void>;
-  /** As it is then. */
-  mark<Body extends Tagged>(
-    found: Found<Body>,
-    as: 'ours' | 'retained',
-    want: Want<TagSpec | undefined> | undefined,
-    io: WriteIo,
-  ): Promise<Body>;
-}
+export type TagMarks = ReturnType<typeof createTagMarks>;
 
 const ofOwner = [ownerTags.service, ownerTags.serviceName];
 
-export function createTagMarks(parts: Pick<AwsParts, 'elbv2'>, view: Pick<LoadBalancerView, 'marks'>): TagMarks {
-  const of: TagMarks['of'] = (owner, { service, tags }) => tagsFor({ owner, service }, view.marks!.tags, tags);
+/** Tags of load balancers, listeners and target groups. */
+export function createTagMarks(parts: Pick<AwsParts, 'elbv2'>, view: Pick<LoadBalancerView, 'marks'>) {
+  /** All that one of ours carries. */
+  const of = (owner: Owner, { service, tags }: TagSpec) => tagsFor({ owner, service }, view.marks!.tags, tags);
 
   async function add(arn: string, tags: Tags, { permit, signal }: WriteIo): Promise<void> {
     await parts.elbv2().change(new AddTagsCommand({ ResourceArns: [arn], Tags: sdkTags(tags) }), { permit, signal });
@@ -46,14 +34,21 @@ export function createTagMarks(parts: Pick<AwsParts, 'elbv2'>, view: Pick<LoadBa
   return {
     of,
     add,
-    changes({ owner, body }, spec, name) {
+    /** What is missing of one of ours; of one that is not marked yet, nothing. */
+    changes({ owner, body }: Found<Tagged>, spec: TagSpec, name: string): readonly Change[] {
       if (owner === undefined || view.marks === undefined) return [];
       const missing = Object.entries(of(owner, spec)).filter(([key, value]) => body.tags[key] !== value);
       if (missing.length === 0) return [];
       const summary = `tags of ${name}: ${missing.map(([key, value]) => `${key}=${value}`).join(', ')}`;
       return [{ what: 'tags', phase: 'set', summary, body: Object.fromEntries(missing) }];
     },
-    async mark({ within, body }, as, want, io) {
+    /** As it is then. */
+    async mark<Body extends Tagged>(
+      { within, body }: Found<Body>,
+      as: 'ours' | 'retained',
+      want: Want<TagSpec | undefined> | undefined,
+      io: WriteIo,
+    ): Promise<Body> {
       const { arn, tags } = body;
       if (as === 'ours') {
         // One that stays as it stands has no spec.

@@ -16,7 +16,7 @@ import { listInstances } from '../ec2.ts';
 import type { Tags } from '../load-balancer-tags.ts';
 import { everyPage } from '../pages.ts';
 import type { AwsParts } from '../parts.ts';
-import type { CarrierList } from '../security-groups/carriers.ts';
+import type { Carrier } from '../security-groups/carriers.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
 import type { ReadOptions } from '../service-calls.ts';
 import { listenerOf, targetsOf } from './answers.ts';
@@ -41,32 +41,10 @@ export interface GroupFilter {
   readonly TargetGroupArns?: string[];
 }
 
-/** What AWS is asked about network load balancers. What does not exist is left out. All throw a CloudError. */
-export interface NlbQueries extends CarrierList {
-  loadBalancers(filter: BalancerFilter, options: ReadOptions): Promise<ElbLoadBalancer[]>;
-  targetGroups(filter: GroupFilter, options: ReadOptions): Promise<ElbTargetGroup[]>;
-  /** By ARN. */
-  tagsOf(arns: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, Tags>>;
-  /**
-   * Of one load balancer, with their tags.
-   *
-   * @param known ARNs of target groups: listeners that forward to one of these are left out
-   */
-  listeners(arn: string, options: ReadOptions, known?: readonly string[]): Promise<readonly Listener[]>;
-  attributes(arn: string, options: ReadOptions): Promise<Tags>;
-  /** Of one target group. */
-  targets(arn: string, options: ReadOptions): Promise<ReturnType<typeof targetsOf>>;
-  groupAttributes(arn: string, options: ReadOptions): Promise<Tags>;
-  /** Throws a CloudError `Unavailable` where it is there all the same. */
-  proveGone(arn: string, options: ReadOptions): Promise<void>;
-  /** ProviderIDs by IP address. */
-  instancesByAddress(addresses: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, string>>;
-}
+export type NlbQueries = ReturnType<typeof createNlbQueries>;
 
-export function createNlbQueries(
-  parts: Pick<AwsParts, 'ec2' | 'elbv2'>,
-  network: Pick<NetworkReads, 'vpc'>,
-): NlbQueries {
+/** What AWS is asked about network load balancers. What does not exist is left out. All throw a CloudError. */
+export function createNlbQueries(parts: Pick<AwsParts, 'ec2' | 'elbv2'>, network: Pick<NetworkReads, 'vpc'>) {
   async function loadBalancers(filter: BalancerFilter, options: ReadOptions): Promise<ElbLoadBalancer[]> {
     const single = filter.Names !== undefined || filter.LoadBalancerArns !== undefined;
     return unlessGone([], () =>
@@ -97,7 +75,7 @@ export function createNlbQueries(
   }
 
   /** Tags by ARN; of what is gone by now, nothing. */
-  async function tagsOf(arns: readonly string[], options: ReadOptions): Promise<Map<string, Tags>> {
+  async function tagsOf(arns: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, Tags>> {
     const found = new Map<string, Tags>();
     const ask = async (some: readonly string[]): Promise<void> => {
       try {
@@ -117,7 +95,7 @@ export function createNlbQueries(
     return found;
   }
 
-  /** What one call does not know and another shows is not gone: AWS tells of new things late. */
+  /** Throws `Unavailable` where it is there: AWS tells of new things late, and not in all calls at once. */
   async function proveGone(arn: string, options: ReadOptions): Promise<void> {
     const found = arn.includes(':loadbalancer/')
       ? await loadBalancers({ LoadBalancerArns: [arn] }, options)
@@ -127,6 +105,11 @@ export function createNlbQueries(
     if (found.length > 0) throw incomplete('DescribeTags', `${arn} is there, and not all of it shows yet`);
   }
 
+  /**
+   * Of one load balancer, with their tags.
+   *
+   * @param known ARNs of target groups: listeners that forward to one of these are left out
+   */
   async function listeners(
     arn: string,
     options: ReadOptions,
@@ -161,7 +144,11 @@ export function createNlbQueries(
     return tagMap(answer.Attributes);
   }
 
-  async function instancesByAddress(addresses: readonly string[], options: ReadOptions): Promise<Map<string, string>> {
+  /** ProviderIDs by IP address. */
+  async function instancesByAddress(
+    addresses: readonly string[],
+    options: ReadOptions,
+  ): Promise<ReadonlyMap<string, string>> {
     const found = new Map<string, string>();
     if (addresses.length === 0) return found;
     const vpc = await network.vpc(options);
@@ -187,7 +174,7 @@ export function createNlbQueries(
   }
 
   return {
-    async carriers(options) {
+    async carriers(options: ReadOptions): Promise<readonly Carrier[]> {
       const all = await loadBalancers({}, options);
       return all.map(
         ({ LoadBalancerName: name = '', LoadBalancerArn: id = '', DNSName: hostname = '', SecurityGroups }) => {
