@@ -77,6 +77,7 @@ export function networkSuite({ on, blackholes, faultStride = 1, start }: AwsServ
         retain: true,
         drains: false,
         refusesMembers: true,
+        createdElsewhere: { attributes: conformance },
         calls: { first: 11, further: 9, member: 2, removal: 5 },
         // A target group serves one load balancer.
         moves: false,
