@@ -44,7 +44,7 @@ export async function kept(
   }
 }
 
-/** Other processes may install the same: one does, the others wait. A process that has ended holds no lock. */
+/** Other processes may install or build the same: one does, the others wait. A process that has ended holds no lock. */
 async function lock(path: string): Promise<() => Promise<void>> {
   for (;;) {
     try {
@@ -104,11 +104,15 @@ export async function goProgram(
   within = limits,
 ): Promise<Tool<{ program: string }>> {
   const program = join(cacheFolder(), name);
+  await mkdir(cacheFolder(), { recursive: true });
+  const free = await lock(`${program}.lock`);
   try {
     await run('go', ['build', '-o', program, what], { ...within, cwd: source });
     return { program };
   } catch (error) {
     return { skipped: `go build: ${String(error).trim().split('\n').at(-1) ?? ''}` };
+  } finally {
+    await free();
   }
 }
 
