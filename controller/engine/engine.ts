@@ -110,6 +110,8 @@ export function createEngine<D>(engine: EngineParts<D>) {
     },
     /** The same from the observed state, without a read. */
     planNow: (request: Request<D>): Plan => planning.planNow(request, journals.now(request.owner)),
+    /** The same for what is not desired: it is not declared. */
+    suppose: (request: Request<D>): Plan => planning.suppose(request, journals.now(request.owner)),
     /** Reads everything now. Throws the CloudError of a read. */
     async audit(): Promise<void> {
       await observed.audit();

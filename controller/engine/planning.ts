@@ -54,6 +54,16 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, observed: Obser
     return { ...plan, waits: [...plan.waits, ...unseen], ...(remarks !== undefined && { remarks }) };
   }
 
+  /** Plans for what is not desired. What the owner declared stays so: others would add this to what they share. */
+  function suppose(request: Request<D>, journal: Journal): Plan {
+    const declared = shared.declared(request.owner);
+    try {
+      return planNow(request, journal);
+    } finally {
+      shared.declare(request.owner, declared);
+    }
+  }
+
   return {
     declare: (request: Request<D>) => shared.declare(request.owner, desireOf(request).wants),
     /** Reads what a plan needs and is missing or too old. Throws the CloudError of a read. */
@@ -66,5 +76,6 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, observed: Obser
         adopting: request.adopts !== undefined && journal.isFirstClaim,
       }),
     planNow,
+    suppose,
   };
 }

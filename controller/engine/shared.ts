@@ -10,6 +10,8 @@ export type Shared = ReturnType<typeof createShared>;
  */
 export function createShared({ kinds, found }: Pick<Basics, 'kinds' | 'found'>, allServicesDeclared: () => boolean) {
   const specs = new Map<ResourceName, Map<string, unknown>>();
+  /** By Service. */
+  const declared = new Map<string, readonly Want[]>();
 
   const isDesired = (name: ResourceName) => (specs.get(name)?.size ?? 0) > 0;
   const isShared = ({ kind }: Found | Want) => kinds.get(kind)?.merge !== undefined;
@@ -20,6 +22,8 @@ export function createShared({ kinds, found }: Pick<Basics, 'kinds' | 'found'>, 
     /** Everything that an owner desires now; nothing = its removal. */
     declare({ service }: Owner, wants: readonly Want[]): void {
       const own = wants.filter(isShared);
+      if (own.length > 0) declared.set(service, own);
+      else declared.delete(service);
       const names = new Set(own.map(nameOf));
       for (const [name, of] of specs) {
         if (!names.has(name) && of.delete(service) && of.size === 0) specs.delete(name);
@@ -29,6 +33,8 @@ export function createShared({ kinds, found }: Pick<Basics, 'kinds' | 'found'>, 
         specs.set(nameOf(want), of.set(service, want.spec));
       }
     },
+    /** What this owner declared last. */
+    declared: ({ service }: Owner): readonly Want[] => declared.get(service) ?? [],
     /** The union of what all Services desire; no part of `existing` is left out until every Service is declared. */
     specOf(want: Want, existing: Found | undefined): unknown {
       const { merge } = kinds.get(want.kind) ?? {};

@@ -12,6 +12,7 @@ import { exampleService } from '../../controller/services/testing/example-servic
 
 const cluster = { uid: 'c1', name: 'blue' };
 const permitted = { permit: () => undefined };
+const member = { node: 'n', providerID: 'x://n', addresses: ['10.0.0.1'], zone: 'z', draining: false };
 
 function serviceOf(name: string, ...sourceRanges: string[]) {
   const metadata = { name, uid: name };
@@ -83,7 +84,7 @@ function sharingCloud() {
     maxMembers: undefined,
     drains: false,
     slots: () => [],
-    members: () => [],
+    members: () => [{ providerID: member.providerID, draining: false, healthy: undefined }],
     poll: async () => new Map(),
     show: (_, parts) => ({ name: 'x', ingress: [{ ip: '192.0.2.1' }], service: `default/${parts[0]?.owner?.service}` }),
     readers: [
@@ -114,6 +115,12 @@ function sharingCloud() {
     return {
       declare: (...services: ReturnType<typeof serviceOf>[]) => declareServices(cloud, services, parts),
       audit: () => loadBalancers.observeAll(cluster.uid),
+      /** Of a Service that cannot be understood. */
+      lastDone(service: ReturnType<typeof serviceOf>) {
+        const desired = desiredOf(service, { cluster, cloud, policy, members: [member], retain: false });
+        assert.ok(!desired.ok);
+        return loadBalancers.lastDone(desired.desired);
+      },
       async ensure(service: ReturnType<typeof serviceOf>) {
         const desired = desiredOf(service, { cluster, cloud, policy, members: [], retain: false });
         assert.ok(desired.ok);
@@ -159,6 +166,19 @@ describe('what several Services share in a cloud', () => {
     next.declare(one, serviceOf('three', c));
     await next.ensure(one);
     assert.deepEqual(cloud.ranges(), [a, c]);
+  });
+
+  it('gets no range of a Service that cannot be understood', async () => {
+    const { cloud, next, services } = await restarted();
+    const [one] = services;
+    const three = exampleService({
+      metadata: { name: 'three', uid: 'three' },
+      spec: { ports: [], loadBalancerSourceRanges: ['10.0.0.0/8'] },
+    });
+    next.declare(one, serviceOf('two', b), three);
+    assert.equal(next.lastDone(three), undefined);
+    await next.ensure(one);
+    assert.deepEqual(cloud.ranges(), [a, b, c]);
   });
 
   it('declares a Service with its members unknown, and plans it with them known', async () => {

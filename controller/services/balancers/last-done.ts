@@ -12,8 +12,8 @@ export interface LastDoneParts {
   /** All found resources of one Service. */
   ours(session: Session): readonly Found[];
   inputOf(session: Session, desired: DesiredLoadBalancer): DesireInput;
-  /** From what was read. Makes no call. */
-  plan(session: Session, desired: DesiredLoadBalancer): Plan;
+  /** The plan for what is not desired, from what was read. Makes no call. */
+  suppose(session: Session, desired: DesiredLoadBalancer): Plan;
 }
 
 /** Each of them is left out once, in every plan, and users write them. */
@@ -23,7 +23,7 @@ const maxAnnotations = 32;
  * What a Service asked for last that could be done: it stands while all of what the Service asks for now is refused.
  * Unless its members follow the Nodes, none is left when all Nodes have been replaced.
  */
-export function createLastDone({ driver, sessionOf, ours, inputOf, plan }: LastDoneParts) {
+export function createLastDone({ driver, sessionOf, ours, inputOf, suppose }: LastDoneParts) {
   const choiceOf = ({ annotations, ofPods = false }: DesiredLoadBalancer) =>
     JSON.stringify([driver.nodeLabels?.(annotations) ?? [], ofPods]);
   const isRefused = ({ wants, refusals }: Desire) =>
@@ -55,9 +55,13 @@ export function createLastDone({ driver, sessionOf, ours, inputOf, plan }: LastD
 
   function stands(session: Session, desired: DesiredLoadBalancer): boolean {
     if (isRefused(driver.desire(inputOf(session, desired)))) return false;
-    const planned = plan(session, desired);
-    session.lastDone = undefined;
-    return marksOnly(planned) && planned.refusals.length + planned.waits.length === 0;
+    try {
+      const plan = suppose(session, desired);
+      return marksOnly(plan) && plan.refusals.length + plan.waits.length === 0;
+    } finally {
+      // The plan has asked what is desired, and so remembered it.
+      session.lastDone = undefined;
+    }
   }
 
   /** As `lastDone` of LoadBalancers. */

@@ -90,7 +90,7 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
     sessionOf,
     ours,
     inputOf: desireInputOf,
-    plan: (session, desired) => engineOf(desired.owner.cluster).planNow(requestOf(session, ensuring(desired))),
+    suppose: (session, desired) => engineOf(desired.owner.cluster).suppose(requestOf(session, ensuring(desired))),
   });
 
   function engineOf(cluster: string): Engine<DesireInput> {
