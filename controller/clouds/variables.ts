@@ -45,13 +45,14 @@ const hidden = 'a wrong value (not shown)';
 /** @throws CloudConfigError where the file cannot be read as names and values */
 export function readVariables(options: VariablesOptions): Variables {
   const { cloud, file, env, expected, readText } = options;
-  const fromFile = file === undefined ? new Map<string, string>() : readFile(file);
+  const fromFile = file === undefined ? new Map<string, unknown>() : readFile(file);
   const asked = new Set<string>();
   const problems: string[] = [];
   const files: string[] = [];
   const text = (name: string) => {
     asked.add(name);
-    return (fromFile.get(name) ?? env[name]) || undefined;
+    const value = fromFile.get(name) ?? env[name];
+    return typeof value === 'string' && value !== '' ? value : undefined;
   };
 
   const placeOf = (name: string) => (fromFile.has(name) ? `${file!.path}: ${name}` : name);
@@ -104,18 +105,19 @@ export function readVariables(options: VariablesOptions): Variables {
       const unknown = [...fromFile.keys()].filter((name) => !asked.has(name)).map((name) => JSON.stringify(name));
       if (unknown.length > 0)
         throw new CloudConfigError(`${file!.path}: unknown ${unknown.join(', ')}, expected ${expected}`);
+      const nested = [...fromFile.keys()].find((name) => typeof fromFile.get(name) !== 'string');
+      if (nested !== undefined) throw new CloudConfigError(`${placeOf(nested)}: ${hidden}, expected one value`);
       if (problems.length > 0) throw new CloudConfigError(`${cloud}: ${problems.join('; ')}`);
     },
   };
 }
 
-function readFile({ path, text }: CloudConfigFile): Map<string, string> {
+/** A value that is no text is of a list or a mapping. */
+function readFile({ path, text }: CloudConfigFile): Map<string, unknown> {
   const read = readYaml(text);
   const content = 'content' in read ? (read.content ?? {}) : undefined;
   if (typeof content !== 'object' || content === null || Array.isArray(content))
     throw new CloudConfigError(`${path}: no YAML mapping, expected the names of variables and their values`);
-  const nested = Object.entries(content).find(([, value]) => typeof value !== 'string');
-  if (nested !== undefined)
-    throw new CloudConfigError(`${path}: ${nested[0]}: a wrong value (not shown), expected one value`);
-  return new Map(Object.entries(content).map(([name, value]) => [name, /^(~|null)$/i.test(value) ? '' : value]));
+  const isNull = (value: unknown) => typeof value === 'string' && /^(~|null)$/i.test(value);
+  return new Map(Object.entries(content).map(([name, value]) => [name, isNull(value) ? '' : value]));
 }

@@ -139,7 +139,7 @@ describe('the configuration of Hetzner', () => {
   });
 
   it('refuses a list or a mapping as a value by its name, and does not show it', async () => {
-    for (const value of ['{s3cret: x}', '[s3cret]'])
+    for (const value of ['{s3cret: x}', '[s3cret]', '[null]'])
       assert.equal(
         await refusalOf({}, `ROBOT_PASSWORD: ${value}`),
         'hetzner.yaml: ROBOT_PASSWORD: a wrong value (not shown), expected one value',
@@ -152,10 +152,11 @@ describe('the configuration of Hetzner', () => {
         await refusalOf({}, text),
         'hetzner.yaml: no YAML mapping, expected the names of variables and their values',
       );
-    assert.match(
-      await refusalOf({}, `HCLOUD_TOKN: ${token}`),
-      /^hetzner\.yaml: unknown "HCLOUD_TOKN", expected [^0]*$/,
-    );
+    for (const value of [token, `{a: ${token}}`])
+      assert.match(
+        await refusalOf({}, `HCLOUD_TOKN: ${value}`),
+        /^hetzner\.yaml: unknown "HCLOUD_TOKN", expected [^0]*$/,
+      );
   });
 
   it('refuses a token with a line break without showing it', async () => {
