@@ -131,6 +131,16 @@ describe('a Service whose annotations or source ranges cannot be read any more',
     assert.match(world.services.condition('web')?.message ?? '', /nonsense.*members do not follow the Nodes/);
   });
 
+  it('keeps its members under a new leader where an annotation came with the unreadable source ranges', async () => {
+    world.services.create('web', { spec: { loadBalancerSourceRanges: [] } });
+    await world.clock.advance(5000);
+    world.services.annotate('web', { [`${prefix}/algorithm-type`]: 'least_connections' });
+    world.services.patch('web', { spec: { loadBalancerSourceRanges: ['2001:db8::/32'] } });
+    await lead();
+    assert.equal(balancer(), 'a b: 80');
+    assert.match(world.services.condition('web')?.message ?? '', /does not follow the Nodes/);
+  });
+
   it('keeps its members under a new leader where the annotation says how to reach them', async () => {
     world.services.create('web', { annotations: { [`${prefix}/use-private-ip`]: 'true' } });
     await world.clock.advance(5000);

@@ -16,7 +16,7 @@ export interface LastDoneParts {
   suppose(session: Session, desired: DesiredLoadBalancer): Plan;
 }
 
-/** Each of them is left out once, in every plan, and users write them. */
+/** The rest is read once without each of them, in every plan, and users write them. */
 const maxAnnotations = 32;
 
 /**
@@ -47,14 +47,15 @@ export function createLastDone({ driver, sessionOf, ours, inputOf, suppose }: La
       ([providerID, draining]): DesiredMember => ({ node: '', providerID, addresses: [], zone: '', draining }),
     );
     const all = { ...now, members: [...staying, ...leaving] };
-    const less = annotations.map((left) => Object.fromEntries(annotations.filter((one) => one !== left)));
-    return [now.annotations, ...less]
-      .map((some) => ({ ...all, annotations: some }))
-      .find((one) => stands(session, one));
+    const isReadable = (one: DesiredLoadBalancer) => !isRefused(driver.desire(inputOf(session, one)));
+    const without = (left: string) => Object.fromEntries(annotations.filter(([key]) => key !== left));
+    const tried = isReadable(all)
+      ? [all]
+      : annotations.map(([key]) => ({ ...all, annotations: without(key) })).filter(isReadable);
+    return tried.find((one) => stands(session, one));
   }
 
   function stands(session: Session, desired: DesiredLoadBalancer): boolean {
-    if (isRefused(driver.desire(inputOf(session, desired)))) return false;
     try {
       const plan = suppose(session, desired);
       return marksOnly(plan) && plan.refusals.length + plan.waits.length === 0;
