@@ -125,6 +125,8 @@ describe('a call that changes something', () => {
     [409, octaviaFault('Load Balancer lb1 is immutable and cannot be updated.'), 'Stale'],
     [412, neutronError('RevisionNumberConstraintFailed', 'Constrained to 7, but current revision is 8'), 'Stale'],
     [429, octaviaFault('slow down'), 'Throttled'],
+    [501, octaviaFault("Provider 'ovn' does not support a requested option: flavors"), 'Invalid'],
+    [501, '<html>Not Implemented</html>', 'Unavailable'],
     [503, neutronError('RetryRequest', 'x'), 'Unavailable'],
   ];
   for (const [status, body, kind] of kinds) {

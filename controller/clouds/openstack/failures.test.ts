@@ -38,12 +38,13 @@ describe('an OpenStack that fails', () => {
   afterEach(() => world.reset());
 
   const proxies: [string, Fault][] = [
-    ['a page', (_, r) => answerText(r, 404, '404 page not found')],
-    ['JSON of its own', (_, r) => answerJson(r, 404, { message: 'no Route matched with those values' })],
-    ['another fault', (_, r) => answerJson(r, 404, { error: { code: 404, message: 'no such service' } })],
+    ['404 with a page', (_, r) => answerText(r, 404, '404 page not found')],
+    ['404 with JSON of its own', (_, r) => answerJson(r, 404, { message: 'no Route matched with those values' })],
+    ['404 with another fault', (_, r) => answerJson(r, 404, { error: { code: 404, message: 'no such service' } })],
+    ['410', (_, r) => answerText(r, 410, '410 gone')],
   ];
   for (const [name, answer] of proxies) {
-    it(`a proxy's 404 with ${name} is no proof of absence`, async () => {
+    it(`a proxy's ${name} is no proof of absence`, async () => {
       world.fake.fault = (call, response) => (call.path.startsWith('/servers/') ? answer(call, response) : undefined);
       assert.deepEqual(states(await (await world.open()).instances.lookup([ref(1)])), ['unknown Unavailable']);
     });
@@ -52,6 +53,9 @@ describe('an OpenStack that fails', () => {
   it('a Keystone that is not where it should be is no proof of absence', async () => {
     world.fake.fault = (call, response) =>
       call.service === 'identity' ? answerNovaFault(response, 404, 'itemNotFound', 'x') : undefined;
+    assert.deepEqual(states(await (await world.open()).instances.lookup([ref(1)])), ['unknown Unavailable']);
+    world.fake.fault = (call, response) =>
+      call.service === 'identity' ? answerText(response, 410, '410 gone') : undefined;
     assert.deepEqual(states(await (await world.open()).instances.lookup([ref(1)])), ['unknown Unavailable']);
   });
 

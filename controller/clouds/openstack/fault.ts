@@ -51,11 +51,12 @@ function kindOf(fault: Fault): CloudErrorKind {
   const { status, name, type = '', message = '' } = fault;
   const isFull = fullTypes.has(type) || fullWords.test(message);
   if (isFull && [400, 403, 409, 413].includes(status)) return 'QuotaExceeded';
-  if (status === 404) return saysNotFound(fault) ? 'NotFound' : 'Unavailable';
+  if (status === 404 && saysNotFound(fault)) return 'NotFound';
+  if (status === 404 || status === 410) return 'Unavailable';
   if (status === 412) return 'Stale';
   if (takenTypes.has(type)) return 'Taken';
-  // Octavia: its provider does not have what is asked for.
-  if (status === 501) return 'Invalid';
+  // Its provider does not have what is asked for.
+  if (status === 501 && name === octaviaFault) return 'Invalid';
   if (status === 409 && name === octaviaFault) {
     // It works on the load balancer, or that is in ERROR.
     if (/immutable|invalid state/i.test(message)) return 'Stale';
@@ -65,8 +66,8 @@ function kindOf(fault: Fault): CloudErrorKind {
 }
 
 /**
- * Whether a service itself states that the object of the request does not exist: Neutron and Octavia name it. A 404 of
- * a proxy, or of a path that the service does not have (`HTTPNotFound`), is no such statement.
+ * Whether a service itself states that the object of the request does not exist: Neutron and Octavia name it. A 404 or
+ * 410 of a proxy, or of a path that the service does not have (`HTTPNotFound`), is no such statement.
  */
 function saysNotFound({ name, type, message = '' }: Fault): boolean {
   if (name === 'NeutronError') return type !== undefined && type !== 'HTTPNotFound';
