@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { CloudError } from '../../../../common/cloud-error.ts';
+import { fakeClock } from '../../../../common/testing/fake-clock.ts';
 import type { Placement } from '../load-balancer-config.ts';
-import { floatingPools, type NetworkFacts, type Subnet } from './network-facts.ts';
+import { createNetworkFacts, floatingPools, type NetworkFacts, type Subnet } from './network-facts.ts';
+import type { Neutron } from './neutron.ts';
 
 const subnet = (id: string, networkId: string, more: Partial<Subnet> = {}): Subnet => ({
   id,
@@ -71,5 +74,34 @@ describe('where a floating IP comes from', () => {
 
   it('finds no network for a floating IP without an external one that has an IPv4 subnet', () => {
     assert.match(textOf({}, { ...facts, external: facts.external.slice(0, 2) }), /no external network/);
+  });
+});
+
+describe('what there is of networks', () => {
+  const factsAfter = (cause: unknown) => {
+    const error = new CloudError({
+      kind: 'Invalid',
+      cloud: 'openstack',
+      operation: 'GET /networks',
+      message: 'x',
+      cause,
+    });
+    const list: Neutron['list'] = async (collection) => {
+      if (collection === 'networks') throw error;
+      return [];
+    };
+    return createNetworkFacts({ list } as Neutron, fakeClock());
+  };
+
+  it('has no external network where Neutron does not know them', async () => {
+    const facts = factsAfter({ status: 400 });
+    await facts.read({});
+    assert.deepEqual(facts.last, { external: [], subnets: [] });
+  });
+
+  it('is not known after an answer that lacks the list', async () => {
+    const facts = factsAfter(undefined);
+    await assert.rejects(facts.read({}), { kind: 'Invalid' });
+    assert.equal(facts.last, undefined);
   });
 });

@@ -1,7 +1,7 @@
-import { isCloudError } from '../../../../common/cloud-error.ts';
 import type { Clock } from '../../../../common/process/clock.ts';
 import type { ReadIo } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
+import { faultOf } from '../fault.ts';
 import { optionalTexts } from '../json.ts';
 import type { Placement } from '../load-balancer-config.ts';
 import type { Neutron } from './neutron.ts';
@@ -43,7 +43,7 @@ export function createNetworkFacts(neutron: Neutron, clock: Clock): NetworkFacts
       return await neutron.list('networks', [['router:external', 'true']], fields, io);
     } catch (error) {
       // Without routers it does not know the filter: there is no external network then.
-      if (isCloudError(error) && error.kind === 'Invalid') return [];
+      if (faultOf(error)?.status === 400) return [];
       throw error;
     }
   }
