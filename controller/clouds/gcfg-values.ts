@@ -1,10 +1,13 @@
 import type { GcfgReader } from './gcfg.ts';
 import { isPlainUrl, plainUrlExpected } from './plain-url.ts';
 
-/** Each value is undefined where its key is missing. Throws a CloudConfigError for one of another form. */
 type Reader = Pick<GcfgReader, 'text' | 'error'>;
 
-/** @param expected for people: `the id of a VPC` */
+/**
+ * Undefined where the key is missing, as of all of these. Throws a CloudConfigError for a value of another form.
+ *
+ * @param expected for people: `the id of a VPC`
+ */
 export function matchingText(reader: Reader, key: string, pattern: RegExp, expected: string): string | undefined {
   const value = reader.text(key);
   if (value === undefined || pattern.test(value)) return value;

@@ -69,7 +69,15 @@ function readTarget(fields: AnswerFields) {
   const isKnown = states.length > 0 && !states.includes('unknown');
   const healthy = isKnown ? states.every((state) => state === 'healthy') : undefined;
   const usesPrivateIp = fields.optionalFlag('use_private_ip') ?? false;
-  return [{ type: type as 'server' | 'ip', /** Id of the server, or the address. */ value, usesPrivateIp, healthy }];
+  return [
+    {
+      type: type as 'server' | 'ip',
+      /** Id of the server, or the address. */
+      value,
+      usesPrivateIp,
+      healthy,
+    },
+  ];
 }
 
 export function targetKey({ type, value }: Pick<Target, 'type' | 'value'>): string {
