@@ -5,7 +5,6 @@ import type { JsonApi } from '../json-api.ts';
 import type { Routes } from '../routes.ts';
 import type { SimulatedConfig } from './config.ts';
 import { refusalOf } from './fault.ts';
-import { instancesPath } from './instances.ts';
 
 export interface Provable {
   readonly api: JsonApi;
@@ -25,21 +24,21 @@ export async function checkSimulated(
 ): Promise<readonly CheckResult[]> {
   const { endpoint, project, region } = config;
   const { results, prove } = createChecks(whenDown);
-  const readOne = (what: string, path: string) =>
-    api.call({ operation: `${what}.list`, path, query: [['limit', '1']], signal });
+  const readOne = (what: string) =>
+    api.call({ operation: `${what}.list`, path: `/${what}`, query: [['limit', '1']], signal });
   await prove({ name: 'region' }, 'see endpoint, project, region, and credential or credentialFile', async () => {
     await readRegion({ api, config }, signal);
     return `${endpoint} serves region ${region} of project ${project} to this credential`;
   });
   await prove({ name: 'instances' }, 'the credential needs the right to read instances', async () => {
-    const found = await readOne('instances', instancesPath);
+    const found = await readOne('instances');
     if (found.objects('items').length > 0) return 'instances can be listed';
     return `no instance is visible: if project ${project} has any in ${region}, the credential is another project's`;
   });
   const balancing = 'the credential needs the right to read load balancers and addresses';
   await prove({ name: 'load balancers' }, balancing, async () => {
-    await readOne('load-balancers', '/load-balancers');
-    await readOne('addresses', '/addresses');
+    await readOne('load-balancers');
+    await readOne('addresses');
     return 'load balancers and addresses can be listed';
   });
   await prove({ name: 'routes' }, 'the credential needs the right to read routes', async () => {

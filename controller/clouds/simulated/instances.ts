@@ -5,7 +5,7 @@ import { cloud } from './fault.ts';
 import { idOf, nameOf, readInstance } from './instance-answer.ts';
 import { everyPage } from './pages.ts';
 
-export const instancesPath = '/instances';
+const instancesPath = '/instances';
 /** Well below what servers take as a request line. */
 const maxQueryLength = 1500;
 /** Up to so many names are searched for one by one; more are picked from one list of the region. */
