@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { uninitializedTaint } from '../../model/testing/example-node.ts';
-import { withoutExpired } from './departed-members.ts';
-import { nextMemberships } from './membership.ts';
-import { held, memberHarness, named, scope } from './testing/member-harness.ts';
+import { held, memberHarness, named } from './testing/member-harness.ts';
 import { idOf, memberNode } from './testing/node-list.ts';
 
 describe('a member whose Node vanished', () => {
@@ -155,19 +153,19 @@ describe('a member whose Node vanished', () => {
     );
   });
 
-  it('forgets a vanished member that no load balancer has held for hours', () => {
-    const changes = { eligibilities: [], last: new Map(), deletedByUs: () => false };
-    const [set] = nextMemberships([{ scope, name: 'kind' }], new Map(), changes, 0).values();
-    const one = {
-      providerID: idOf('b'),
-      facts: undefined,
-      phase: 'unexplained',
-      sinceMs: 0,
-      seenMs: undefined,
-    } as const;
-    const sets = new Map([[scope, { ...set!, departed: new Map([['b', one]]) }]]);
-    const keptAt = (nowMs: number) => withoutExpired(sets, nowMs).get(scope)?.departed.size;
-    assert.deepEqual([keptAt(2 * 3_600_000), keptAt(4 * 3_600_000)], [1, 0]);
+  it('forgets a vanished member that no load balancer has held for hours', async () => {
+    const { clock, put, lead, paused } = memberHarness([memberNode('a')]);
+    const { print, sets } = lead();
+    paused.value = true;
+    print(held(['a', 'b']));
+    const withheldAfter = async (hours: number, joining: string) => {
+      await clock.advance(hours * 3_600_000);
+      put(joining);
+      await clock.advance(2000);
+      return sets.withheld().length;
+    };
+    assert.equal(await withheldAfter(2, 'c'), 1);
+    assert.equal(await withheldAfter(2, 'd'), 0);
   });
 
   it('releases no member while everything is paused or the ledger cannot be written', async () => {
