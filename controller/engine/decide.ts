@@ -121,8 +121,8 @@ function decideOnce(
     const isInPlace = (one: Found) =>
       kind.within === undefined || want.within === undefined || one.within === bound.get(want.within);
     const candidates = match.candidates(nameOf(want)).filter(isInPlace);
-    const isGood = (one: Found) =>
-      one.status !== 'deleting' && one.status !== 'failed' && !('replace' in comparedWith(one, want, kind));
+    const isAsDesired = (one: Found) => want.leaveUnchanged || !('replace' in comparedWith(one, want, kind));
+    const isGood = (one: Found) => one.status !== 'deleting' && one.status !== 'failed' && isAsDesired(one);
     return candidates.length < 2 ? candidates[0] : (candidates.find(isGood) ?? candidates[0]);
   }
 

@@ -97,6 +97,12 @@ describe('a plan', () => {
     assert.deepEqual(planOf(kinds, wants, [found('listener', 'x')]).steps, [], 'what needs it stays, too');
   });
 
+  it('keeps resources with an unreadable desired state without a look at it, also where there are two of one', () => {
+    const pool = want('pool', '?', { leaveUnchanged: true, spec: undefined });
+    const all = [found('pool', 'a', { id: 'pool-1', address: '192.0.2.1' }), found('pool', 'b', { id: 'pool-2' })];
+    assert.deepEqual(orderOf(planOf([kindNamed('pool')], [pool], all)), ['delete pool pool-2']);
+  });
+
   it('creates parts with their container, except a part that must be created alone and parts that need it', () => {
     const net = kindNamed('net', { within: 'lb', inline: true, needsOwnCreate: ({ spec }) => spec !== undefined });
     const kinds = [kindNamed('lb'), net, kindNamed('port', { within: 'lb', inline: true })];

@@ -39,6 +39,19 @@ describe('what the classic controller made on Huawei Cloud', () => {
       }
   });
 
+  it('keeps all of it as it is, EIP included, while an annotation cannot be read', async () => {
+    const harness = await createBalancerHarness();
+    const on = harness.eip();
+    makeAsClassic(harness, two, { on });
+    // Another node port, so that nothing else than what stands is known to be good.
+    const ask = { ports: [port(80, 31_080)], annotations: { ...made, 'lb-algorithm': 'no' } };
+    await harness.adopt([on.address], ask);
+    const { refusals } = await harness.settle(ask);
+    assert.match(refusals[0]?.message ?? '', /lb-algorithm/);
+    assert.deepEqual(harness.changes(), []);
+    await harness.world.close();
+  });
+
   it('gets our marks with the first change that is needed anyway, and goes with its Service, EIP and all', async () => {
     const harness = await createBalancerHarness();
     const on = harness.eip();
