@@ -64,7 +64,7 @@ export function openHuawei({ config, context, wrapHttp }: CloudParts<ConfigWithO
     ...createMachineLookups({ cloud, targetOf, machines: () => [createServers(client, region)] }),
     loadBalancerDriver: createLoadBalancerDriver(client, config, options),
     files: config.options === undefined ? [] : [config.options],
-    routes: config.vpc === undefined ? undefined : createRoutes(client, region, config.vpc),
+    routes: config.vpc === undefined ? undefined : createRoutes(client, { region, vpc: config.vpc }),
     ping: async (signal) => void (await identify(signal)),
     check: (signal) => checkHuawei(config, client, signal),
     close,

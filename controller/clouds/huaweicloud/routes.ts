@@ -19,6 +19,11 @@ export interface HuaweiRoute extends ObservedRoute {
   readonly description: string | undefined;
 }
 
+export interface RoutesPlace {
+  readonly region: string;
+  readonly vpc: string;
+}
+
 interface Stored {
   readonly destination: string;
   readonly nexthop: string;
@@ -43,7 +48,7 @@ const operation = 'routes';
  * The routes of a VPC: each in all its route tables, because a subnet follows its own table alone. Their description
  * says whose they are. Changes of one moment share a call for each table.
  */
-export function createRoutes(client: HuaweiClient, region: string, vpc: string): Routes<HuaweiRoute> {
+export function createRoutes(client: HuaweiClient, { region, vpc }: RoutesPlace): Routes<HuaweiRoute> {
   const ask = createBatches<Change, HuaweiRoute>(cloud, run);
 
   async function readTables(urgency: 'refresh' | 'change', signal: AbortSignal | undefined): Promise<readonly Table[]> {

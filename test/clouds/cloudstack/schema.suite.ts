@@ -103,7 +103,7 @@ describe('recorded answers of a management server', () => {
   it('reads recorded answers of an address, a load balancer rule and a network as resources', async () => {
     const address = await madeBy('Address', 'associateIpAddress', 'ipaddress');
     const rule = await madeBy('LoadBalancer', 'createLoadBalancerRule', 'loadbalancer');
-    const [found, foundRule] = foundAddress(fieldsOf(address), [fieldsOf(rule)], [], undefined);
+    const [found, foundRule] = foundAddress(fieldsOf(address), { rules: [fieldsOf(rule)], firewall: [] }, undefined);
     assert.ok(found && foundRule);
     assert.deepEqual([found.status, found.address], ['pending', '10.70.3.100']);
     assert.equal((found.body as { isShared: boolean }).isShared, true);

@@ -31,10 +31,9 @@ export function listKind(client: AlibabaClient): Kind<ListSpec, AccessList> {
           const phase = what === 'add' ? 'grow' : 'shrink';
           return { what: `${what} ${at}`, phase, summary, guards, body: { what, ranges: each } };
         });
-      const changes = [
-        ...change('add', missingIn(body.ranges, ranges)),
-        ...change('remove', missingIn(ranges, body.ranges)),
-      ];
+      const added = ranges.filter((range) => !body.ranges.includes(range));
+      const removed = body.ranges.filter((range) => !ranges.includes(range));
+      const changes = [...change('add', added), ...change('remove', removed)];
       return changes.length === 0 ? { same: true } : { changes };
     },
     fresh: ({ spec: { name, tags } }) => ({ body: { name, tags, ranges: [] } }),
@@ -62,8 +61,4 @@ export function listKind(client: AlibabaClient): Kind<ListSpec, AccessList> {
     },
     mark: (found, as, want, io) => mark(client, 'acl', found, as, want, io),
   };
-}
-
-function missingIn(there: readonly string[], ranges: readonly string[]): readonly string[] {
-  return ranges.filter((range) => !there.includes(range));
 }

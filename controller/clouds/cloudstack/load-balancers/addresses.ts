@@ -61,7 +61,7 @@ export function addressKind(project: Project): Kind<AddressSpec, Address> {
     // Its end alone shows the address. Where that is not read here, the id is on record, and the job is asked again.
     const ended = project.resultOf('associateIpAddress', operation, { permit, signal });
     const address = (await ended.catch(() => undefined))?.optionalObject('ipaddress');
-    const [found] = address === undefined ? [] : foundAddress(address, [], [], acquired);
+    const [found] = address === undefined ? [] : foundAddress(address, { rules: [], firewall: [] }, acquired);
     if (found === undefined) return { id, operation };
     // The result may have the state from before its end.
     return { id, found: [{ ...found, status: 'ready' as const }] };
@@ -71,7 +71,7 @@ export function addressKind(project: Project): Kind<AddressSpec, Address> {
     const options = { urgency: 'change', signal: io.signal } as const;
     const rules = await list('listLoadBalancerRules', 'loadbalancerrule', { publicipid: id }, options);
     const firewall = await list('listFirewallRules', 'firewallrule', { ipaddressid: id }, options);
-    const parts = partsOf(id, owner, rules, firewall);
+    const parts = partsOf(id, owner, { rules, firewall });
     for (const one of parts.openings) await changed('deleteFirewallRule', { id: one.id }, io);
     for (const one of parts.ours) await changed('deleteLoadBalancerRule', { id: one.id }, io);
   }

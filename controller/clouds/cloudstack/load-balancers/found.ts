@@ -63,6 +63,12 @@ function statusOf(state: string | undefined): Found['status'] {
   return going.has(state ?? '') ? 'deleting' : state === 'Allocating' ? 'pending' : 'ready';
 }
 
+/** What others see of one address. */
+export interface OnAddress {
+  readonly rules: readonly AnswerFields[];
+  readonly firewall: readonly AnswerFields[];
+}
+
 /** Whom an address was acquired for. */
 export interface Acquired {
   readonly owner: Owner;
@@ -79,12 +85,7 @@ export function acquisitionId({ owner, network }: Acquired): string {
  *
  * @param owner undefined: those of every Service
  */
-export function partsOf(
-  id: string,
-  owner: Owner | undefined,
-  all: readonly AnswerFields[],
-  firewall: readonly AnswerFields[],
-) {
+export function partsOf(id: string, owner: Owner | undefined, { rules: all, firewall }: OnAddress) {
   const own = owner && classicName(owner.service);
   const part = { within: id, ...(owner !== undefined && { owner }) };
   const rules = all.map((one): Found<Rule> => {
@@ -117,17 +118,12 @@ export function ruleRef(id: string): Reference {
 }
 
 /** An address and its parts. @throws CloudError `Invalid` */
-export function foundAddress(
-  fields: AnswerFields,
-  all: readonly AnswerFields[],
-  firewall: readonly AnswerFields[],
-  acquired: Acquired | undefined,
-): Found[] {
+export function foundAddress(fields: AnswerFields, on: OnAddress, acquired: Acquired | undefined): Found[] {
   const id = fields.text('id');
   const ip = canonical(fields.text('ipaddress'));
   const tags = tagsIn(fields);
   const owner = ownerOf(tags) ?? acquired?.owner;
-  const { rules, ours, openings } = partsOf(id, owner, all, firewall);
+  const { rules, ours, openings } = partsOf(id, owner, on);
   const body: Address = {
     id,
     ip,

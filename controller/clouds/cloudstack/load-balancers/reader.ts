@@ -36,8 +36,8 @@ export function createReader(project: Project): Reader {
     const acquired = acquisitions.match(some, (id) => rulesBy.has(id) || openingsBy.has(id));
     const found = some.flatMap((address) => {
       const id = address.text('id');
-      const [own = [], opened = []] = [rulesBy.get(id), openingsBy.get(id)];
-      return foundAddress(address, own, opened, acquired.get(id));
+      const on = { rules: rulesBy.get(id) ?? [], firewall: openingsBy.get(id) ?? [] };
+      return foundAddress(address, on, acquired.get(id));
     });
     return [...found, ...acquisitions.found()];
   }
