@@ -71,7 +71,7 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
     createSts(new STSClient(clientWith(credentials, 'STS')), { context, rateLimiters: rateLimiters.sts });
   const { roleArn, sourceArn } = config;
   const account = createAccount(
-    roleArn === undefined ? source.provider : stsOf(source.provider).assumeRole(roleArn, sourceArn),
+    roleArn === undefined ? source.provider : stsOf(source.provider).assumeRole({ roleArn, sourceArn }),
     async (credential, signal) => {
       const sts = stsOf(async () => credential);
       try {

@@ -25,7 +25,7 @@ export function createSts(client: STSClient, options: ServiceCallsOptions) {
      * @param sourceArn sent with the role's account as `x-amz-source-arn` and `x-amz-source-account`, against the
      *   confused deputy
      */
-    assumeRole(roleArn: string, sourceArn: string | undefined): CredentialProvider {
+    assumeRole({ roleArn, sourceArn }: { roleArn: string; sourceArn: string | undefined }): CredentialProvider {
       if (sourceArn !== undefined) {
         client.middlewareStack.add(
           (next) => (args) => {

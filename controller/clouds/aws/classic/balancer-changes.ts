@@ -1,3 +1,4 @@
+import type { PolicyAttribute } from '@aws-sdk/client-elastic-load-balancing';
 import type { Change, Comparison } from '../../../engine/resource.ts';
 import { memberChanges } from '../../member-changes.ts';
 import type { Tags } from '../load-balancer-tags.ts';
@@ -149,11 +150,9 @@ function policyChanges(there: ClassicLoadBalancer, { listeners, sslPolicy, proxy
   if (listeners === undefined) return [];
   const { name, policies } = there;
   const changes: Change[] = [];
-  const create = (policy: string, type: string, AttributeName: string, AttributeValue: string) => {
+  const create = (policy: string, is: { PolicyTypeName: string; PolicyAttributes: PolicyAttribute[] }) => {
     if (policies.includes(policy)) return [];
-    const PolicyAttributes = [{ AttributeName, AttributeValue }];
-    const input = { PolicyName: policy, PolicyTypeName: type, PolicyAttributes };
-    const body: BalancerChange = { does: 'CreateLoadBalancerPolicy', input };
+    const body: BalancerChange = { does: 'CreateLoadBalancerPolicy', input: { PolicyName: policy, ...is } };
     changes.push(change(policyNamed(policy), 'grow', `add policy ${policy} to ${name}`, body));
     return [policyNamed(policy)];
   };
@@ -164,8 +163,9 @@ function policyChanges(there: ClassicLoadBalancer, { listeners, sslPolicy, proxy
       listeners.some((one) => one.port === old.port && sameListener(old, one)),
     );
     const lacking = kept.filter((old) => isTls(old.protocol) && !old.policies.includes(policy));
-    const add = () => create(policy, 'SSLNegotiationPolicyType', 'Reference-Security-Policy', sslPolicy);
-    const after = lacking.length > 0 ? add() : [];
+    const PolicyAttributes = [{ AttributeName: 'Reference-Security-Policy', AttributeValue: sslPolicy }];
+    const type = { PolicyTypeName: 'SSLNegotiationPolicyType', PolicyAttributes };
+    const after = lacking.length > 0 ? create(policy, type) : [];
     for (const { port, policies: old } of lacking) {
       const summary = `policies of listener ${port} of ${name} from ${old.join(', ') || 'none'} to ${policy}`;
       const input = { LoadBalancerPort: port, PolicyNames: [policy] };
@@ -175,7 +175,9 @@ function policyChanges(there: ClassicLoadBalancer, { listeners, sslPolicy, proxy
   }
   if (proxyProtocol === undefined) return changes;
   const ports = new Set(proxyProtocol ? listeners.map(({ instancePort }) => instancePort) : []);
-  const after = proxyProtocol ? create(proxyPolicy, 'ProxyProtocolPolicyType', 'ProxyProtocol', 'true') : [];
+  const PolicyAttributes = [{ AttributeName: 'ProxyProtocol', AttributeValue: 'true' }];
+  const type = { PolicyTypeName: 'ProxyProtocolPolicyType', PolicyAttributes };
+  const after = proxyProtocol ? create(proxyPolicy, type) : [];
   const set = (port: number, next: string[], on: boolean) => {
     const summary = `PROXY protocol to port ${port} of the members of ${name} ${on ? 'on' : 'off'}`;
     const input = { InstancePort: port, PolicyNames: next };

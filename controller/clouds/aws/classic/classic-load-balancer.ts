@@ -10,6 +10,7 @@ import type { Tags } from '../load-balancer-tags.ts';
 export type Listener = Omit<ObservedListener, 'policies'>;
 type ObservedListener = ReturnType<typeof readListener>;
 export type HealthCheck = NonNullable<ReturnType<typeof readHealth>>;
+
 /** Undefined = AWS does not say, or nothing is asked. Seconds; minutes for the log. */
 export interface Attributes {
   readonly crossZone?: boolean | undefined;

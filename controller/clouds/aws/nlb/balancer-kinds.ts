@@ -283,6 +283,6 @@ function freshBalancer({ name, scheme, addressType, groups, place }: NetworkSpec
   };
 }
 
-function attributesDiffering({ name, attributes }: AttributeList, asked: Tags) {
-  return attributeChanges(`attributes of ${name}`, attributes, asked, defaultAttributes);
+function attributesDiffering({ name, attributes: there }: AttributeList, asked: Tags) {
+  return attributeChanges(`attributes of ${name}`, { there, asked, defaults: defaultAttributes });
 }

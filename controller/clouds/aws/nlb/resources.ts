@@ -122,14 +122,23 @@ export function showTargetGroup(
   };
 }
 
+type DetailKind = (typeof networkKinds)['attributes' | 'targets' | 'groupAttributes'];
+
 /** What no list shows of a load balancer or a target group. */
-export function showDetail<Body extends { readonly name: string }>(kind: string, arn: string, body: Body): Found<Body> {
+export function showDetail<Body extends { readonly name: string }>(
+  kind: DetailKind,
+  arn: string,
+  body: Body,
+): Found<Body> {
   const key = kind === networkKinds.attributes ? 'main' : body.name;
   return { kind, id: arn, key, within: arn, status: 'ready', body };
 }
 
-/** @param defaults what a new one has; otherwise nothing */
-export function attributeChanges(what: string, there: Tags, asked: Tags, defaults: Tags): readonly Change[] {
+/** `defaults`: what a new one has; otherwise nothing. */
+export function attributeChanges(
+  what: string,
+  { there, asked, defaults }: { readonly there: Tags; readonly asked: Tags; readonly defaults: Tags },
+): readonly Change[] {
   const differing = Object.entries(asked).filter(([key, value]) => (there[key] ?? defaults[key] ?? '') !== value);
   if (differing.length === 0) return [];
   const summary = `${what}: ${differing.map(([key, value]) => `${key}=${value}`).join(', ')}`;

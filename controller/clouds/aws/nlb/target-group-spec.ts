@@ -90,8 +90,9 @@ export function compareTargets({ name, targets: there }: TargetList, asked: Targ
   );
 }
 
-export function compareAttributes({ name, attributes }: AttributeList, group: DesiredGroup): readonly Change[] {
-  return attributeChanges(`target group ${name}`, attributes, group.attributes, defaultAttributes(group));
+export function compareAttributes({ name, attributes: there }: AttributeList, group: DesiredGroup): readonly Change[] {
+  const { attributes: asked } = group;
+  return attributeChanges(`target group ${name}`, { there, asked, defaults: defaultAttributes(group) });
 }
 
 /** The targets after that change. */

@@ -3,8 +3,8 @@ import type { InstanceFacts, NetworkFacts } from './network-facts.ts';
 
 /**
  * The groups that let load balancers in to these instances, each once, sorted by ids, and what is to be said of members
- * that have no such group. Instances that nothing is known of are left out: they are gone, or are
- * looked up before they are registered.
+ * that have no such group. Instances that nothing is known of are left out: they are gone, or are looked up before they
+ * are registered.
  */
 export function nodeGroupsOf(instances: readonly string[], facts: NetworkFacts) {
   const groups = new Set<string>();
