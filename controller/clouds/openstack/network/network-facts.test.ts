@@ -93,13 +93,13 @@ describe('what there is of networks', () => {
     return createNetworkFacts({ list } as Neutron, fakeClock());
   };
 
-  it('has no external network where Neutron does not know them', async () => {
+  it('takes a Neutron that does not know external networks for one without them', async () => {
     const facts = factsAfter({ status: 400 });
     await facts.read({});
     assert.deepEqual(facts.last, { external: [], subnets: [] });
   });
 
-  it('is not known after an answer that lacks the list', async () => {
+  it('refuses an answer without the list of networks, and keeps what it knows', async () => {
     const facts = factsAfter(undefined);
     await assert.rejects(facts.read({}), { kind: 'Invalid' });
     assert.equal(facts.last, undefined);
