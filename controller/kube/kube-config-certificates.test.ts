@@ -68,6 +68,19 @@ describe('the connection of a kubeconfig with certificates', () => {
     assert.equal(String(tls.cert), old.cert);
   });
 
+  it('takes a new token beside its old CA while the new one cannot be read', async () => {
+    await writePems(old);
+    const { clock, write, connection } = await connect({ token: 'first' });
+    await writePems({ ...next, ca: next.ca + old.ca.slice(0, 90) });
+    await write({ token: 'second' });
+    await clock.advance(renewMs);
+    const renewed = await connection.credentials();
+    assert.equal(renewed.headers['authorization'], 'Bearer second');
+    assert.equal(String(renewed.tls.ca), old.ca);
+    await clock.advance(renewAgainMs);
+    assert.equal(await connection.credentials(), renewed);
+  });
+
   it('keeps its certificates while their files are half replaced, and reads them again soon', async () => {
     await writePems(old);
     const { clock, connection } = await connect(pair);

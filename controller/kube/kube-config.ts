@@ -64,7 +64,13 @@ export async function loadKubeConnection(options: KubeConfigOptions): Promise<Ku
       if (refused || !config.getCurrentUser()?.exec) config = readConfig({ ...options, context }).config;
       const renewed = await materialize(config, current, clock);
       if (isAnonymous(renewed) && !isAnonymous(current)) throw new Error('the token is gone: is its file empty?');
-      if (renewed.tls !== current.tls) assertWhole(renewed.tls, current.tls);
+      if (renewed.tls !== current.tls) {
+        // The old token ends, and a CA file may stay as it is for long.
+        const { headers } = renewed;
+        const isNew = fingerprint(headers) !== fingerprint(current.headers);
+        if (isNew && headers['authorization'] !== undefined) current = { headers, tls: current.tls };
+        assertWhole(renewed.tls, current.tls);
+      }
       current = renewed;
       freshForMs = freshMs;
     } catch (error) {
