@@ -95,6 +95,19 @@ describe('a target group that takes no more targets', () => {
     assert.deepEqual([m.targets(), m.listeners()], [[['i-1', 'i-2', 'i-3', 'i-4']], ['TCP 80']]);
   });
 
+  it('costs three calls for a hundred targets while it is full', async () => {
+    const { m } = await fullGroup();
+    const asked: number[] = [];
+    m.aws.setHook(({ operation, input }) => {
+      if (operation !== 'v2 RegisterTargets') return undefined;
+      asked.push((input['Targets'] as readonly unknown[]).length);
+      refuse(operation, 'TooManyTargets');
+    });
+    const more = Array.from({ length: 100 }, (_, at) => 5 + at);
+    await assert.rejects(m.ensure(members(1, 2, 3, 4, ...more)), naming(...more));
+    assert.deepEqual(asked, [100, 10, 1]);
+  });
+
   it('loses no member of those that are exchanged where AWS refuses the new ones for another reason', async () => {
     const { m, fail } = await fullGroup();
     await fail(1, 2, 3, 4);

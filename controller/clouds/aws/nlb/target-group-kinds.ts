@@ -125,7 +125,8 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
     for (const id of trusted) members.delete(id);
     if (!parts.config.disableSecurityGroupIngress) refuseClosedNodes(members, view.facts(ids), 'RegisterTargets');
     let registered = 0;
-    for (let most = targets.length; most > 0 && registered < targets.length; ) {
+    let most = targets.length;
+    while (registered < targets.length) {
       const some = targets.slice(registered, registered + most);
       const command = new RegisterTargetsCommand({ TargetGroupArn, Targets: some.map(({ id }) => ({ Id: id })) });
       try {
@@ -134,11 +135,12 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
       } catch (error) {
         const isFull = codeOf(error) === tooMany;
         if (!isFull || (registered === 0 && most === 1)) throw refusedTargets(error, targets);
-        // AWS takes all targets of a call, or none.
-        most = Math.floor(most / 2);
+        if (most === 1) return false;
+        // AWS takes all targets of a call, or none. A group that stays full is asked again and again: in few calls.
+        most = Math.ceil(most / 10);
       }
     }
-    return registered === targets.length;
+    return true;
   }
 
   const group: Kind<TargetGroupSpec | undefined, TargetGroup> = {
