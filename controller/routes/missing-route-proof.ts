@@ -24,7 +24,7 @@ export interface MissingRouteProof {
 /** Failures that prove that there is no route. */
 const decided: ReadonlySet<CloudErrorKind> = new Set(['QuotaExceeded', 'NotFound']);
 /** Failures after which the route may exist nevertheless. */
-const undecided: ReadonlySet<CloudErrorKind> = new Set(['Conflict', 'Timeout']);
+const undecided: ReadonlySet<CloudErrorKind> = new Set(['Conflict', 'Stale', 'Timeout']);
 
 export function createMissingRouteProof<R extends ObservedRoute>(
   { clock, nodes }: Pick<RouteContext, 'clock' | 'nodes'>,

@@ -69,6 +69,7 @@ const staleMs = 5000;
 /** Failures after which the cached table may be outdated. */
 const uncertainErrors: ReadonlySet<CloudErrorKind> = new Set([
   'Conflict',
+  'Stale',
   'Timeout',
   'Unavailable',
   'NotFound',

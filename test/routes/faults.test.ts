@@ -112,6 +112,19 @@ describe('pod routes while the cloud fails', () => {
     assert.equal(world.network('a'), 'True NoRouteCreated');
   });
 
+  it('reads the table again after a write to an outdated one, and marks no new Node for it', async () => {
+    const { world, replica } = begin();
+    await replica.start();
+    await world.clock.advance(5000);
+    const effect = { kind: 'error', status: 409, code: 'revision-mismatch' } as const;
+    world.cloud.faults.add({ operation: 'routes.create', times: 1, effect });
+    world.add('a', [a4]);
+    await world.clock.advance(10_000);
+    assert.equal(world.cloud.calls.total('routes.list'), 2);
+    assert.equal(world.network('a'), 'False RouteCreated');
+    assert.equal(replica.writes().length, 1);
+  });
+
   it('creates the other routes while some cannot be created', async () => {
     const { world, replica } = begin({ concurrentRoutes: 2 });
     const vms = world.addMany(10);
