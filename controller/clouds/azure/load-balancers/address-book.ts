@@ -57,6 +57,8 @@ export interface AddressBook {
   vmsBehind(document: string): readonly string[];
   /** Whether network interfaces or models of scale sets are in the pool; undefined: it was not read. */
   isFilled(pool: string): boolean | undefined;
+  /** Ids of pools that Azure does not delete, since something names them that is not read. In lower case. */
+  readonly keptPools: Set<string>;
   /** Ids of the frontends whose rules lead to the pool. */
   frontendsOf(pool: InterfacePool): readonly string[];
   /** UIDs of Services whose rules lead to the pool, and names of others that use it. */
@@ -203,6 +205,7 @@ export function createAddressBook(nowMs: () => number): AddressBook {
       const pool = interfacePools.get(id);
       return pool && pool.members.length + pool.sets.length > 0;
     },
+    keptPools: new Set(),
     frontendsOf: (pool) => usersOf(pool).map(({ id }) => id),
     usersOf: (pool) => [
       ...usersOf(pool).map(({ owner, body }) => owner?.service ?? adopting.get(baseOf(body.name) ?? '') ?? body.name),

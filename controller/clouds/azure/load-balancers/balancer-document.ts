@@ -1,5 +1,5 @@
 import type * as network from '@azure/arm-network';
-import { CloudError } from '../../../../common/cloud-error.ts';
+import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import type { DocumentType, Edit } from '../../../engine/driver.ts';
 import type { Found } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
@@ -57,7 +57,17 @@ export function balancerDocument({ balancers, place, book }: BalancerDocumentOpt
     known = cluster;
     const found = parseBalancer(name, json, cluster, book.publicOwnerOf);
     book.noteFrontends(name, found, poolInfos(json));
-    return isFilledByOthers(place, name) ? found : [...found, ...unusedPools(name, json, cluster)];
+    if (isFilledByOthers(place, name)) return found;
+    return [...found, ...unusedPools(name, json, cluster).filter(({ id }) => !book.keptPools.has(id))];
+  }
+
+  /** Where Azure refuses to delete a pool, the other changes of that write are made without that. */
+  async function keepPools(name: string, json: Json, error: unknown): Promise<never> {
+    if (!isCloudError(error) || !error.message.includes('InUseBackendAddressPool')) throw error;
+    const { doc = {} } = (await balancers.read(name, {})) ?? {};
+    for (const pool of partsIn(doc, lists.pools))
+      if (!partsIn(json, lists.pools).some((one) => sameName(one, pool))) book.keptPools.add(poolId(doc, pool));
+    throw failure('Stale', error.message);
   }
 
   return {
@@ -84,7 +94,7 @@ export function balancerDocument({ balancers, place, book }: BalancerDocumentOpt
         const message = `${name} exists, and no list has shown it`;
         throw failure('Stale', message);
       }
-      const written = await balancers.write(name, json, version, permit);
+      const written = await balancers.write(name, json, version, permit).catch((error) => keepPools(name, json, error));
       // Rules of security groups need the addresses of new frontends.
       parse(name, written.doc, known);
       return written;
@@ -140,7 +150,9 @@ function fold(
   const [had, has] = [poolsOf(partsIn(before, lists.rules)), poolsOf(next[lists.rules])];
   const isOthers = isFilledByOthers(place, textIn(before, 'name') ?? '');
   // A load balancer does not show the models of scale sets.
-  const isFilled = (pool: Part) => book.isFilled(poolId(before, pool)) ?? memberKindOf(pool) === 'interfaces';
+  const isFilled = (pool: Part) =>
+    book.keptPools.has(poolId(before, pool)) ||
+    (book.isFilled(poolId(before, pool)) ?? memberKindOf(pool) === 'interfaces');
   next[lists.pools] = next[lists.pools].filter((pool) => {
     const id = poolId(before, pool);
     // It goes with the last rule, or when the last member has left it.

@@ -71,6 +71,35 @@ describe('backend pools of network interfaces', () => {
         of('alone', 'uniform'),
       ));
 
+  it('stay where Azure refuses to delete one that is named elsewhere, and stop no other Service', () =>
+    withWorld(
+      async ({ world, service, ensure, partsOf }) => {
+        const [both, other] = [service({ families: ['IPv4', 'IPv6'] }), service()];
+        await ensure(both);
+        await ensure(other);
+        const error = { code: 'InUseBackendAddressPoolCannotBeDeleted', message: 'A model names it.' };
+        let refused = 0;
+        world.fake.fault = ({ method, path, body }) => {
+          if (method !== 'PUT' || !/loadbalancers\/kubernetes$/i.test(path)) return undefined;
+          if (JSON.stringify((body['properties'] as Json)['backendAddressPools']).includes('-IPv6"')) return undefined;
+          refused += 1;
+          return { status: 400, body: { error } };
+        };
+        const { loadBalancers } = await world.open();
+        const driving = { world, balancers: loadBalancers!, record: { id: undefined } };
+        await ensureService({ ...driving, desired: { ...both, families: ['IPv4'], mayChangeAddress: true } });
+        await ensureService({ ...driving, record: { id: undefined }, desired: { ...other, ports: [port(81, 30081)] } });
+        assert.equal(refused, 1);
+        const names = (list: string) => partsOf('loadBalancers', 'kubernetes', list).map(({ name }) => name);
+        assert.deepEqual(names('backendAddressPools'), ['kubernetes', 'kubernetes-IPv6']);
+        assert.deepEqual(names('loadBalancingRules'), [
+          `${baseName(both.owner.service)}-TCP-80`,
+          `${baseName(other.owner.service)}-TCP-81`,
+        ]);
+      },
+      { ...of('alone'), families: ['IPv4', 'IPv6'] },
+    ));
+
   for (const [which, isNew] of [
     ['is planned', false],
     ['is planned first after a restart', true],
