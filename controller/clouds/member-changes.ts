@@ -6,7 +6,7 @@ export interface MemberDifference<A, R> {
   readonly removed: readonly R[];
   /** How many there are now. */
   readonly count: number;
-  /** It serves nobody. Default: the cloud does not tell. */
+  /** Whether this member fails its health check. Default: the cloud does not tell, so none does. */
   isFailed?(removed: R): boolean;
   /** The most that one call takes. Default: any number. */
   readonly atOnce?: number;

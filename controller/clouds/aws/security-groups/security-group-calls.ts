@@ -22,9 +22,9 @@ import type { NetworkReads } from './network-reads.ts';
 /** How long the network interfaces of a deleted load balancer hold its groups; AWS tells only by refusing. */
 const patience = { firstMs: 5000, longestMs: 300_000, wholeMs: 600_000 };
 
-/** What tells whether somebody needs rules still. */
+/** Tells whether rules are still needed, and what has to be read again to know it. */
 export interface Needed {
-  /** What is read again before: who carries which group, or the rules of this one. */
+  /** Read again first: who carries which group, or the rules of this one. */
   readonly by: 'carriers' | 'rules';
   isNeeded(group: ObservedSecurityGroup): boolean;
 }

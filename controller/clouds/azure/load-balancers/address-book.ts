@@ -72,8 +72,8 @@ export interface AddressBook {
 
 const refusedForMs = 300_000;
 /**
- * So long an address that went with a frontend, or that it has lost, is still its Service's, which takes it out of the
- * rules meanwhile. Not longer: Azure may give it to somebody else.
+ * An address that no frontend has any more belongs to its Service for this long, which takes it out of the rules. Not
+ * longer: Azure may give the address to another customer.
  */
 const formerForMs = 120_000;
 
