@@ -78,8 +78,8 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
       const fewest = addressType === 'dualstack' ? 1 : 0;
       return vpcId !== vpc || places.every(({ subnet }) => (known.get(subnet) ?? -1) >= fewest);
     });
-    // A plan for a classic load balancer chooses among all subnets, so they are read now. One for a network load balancer
-    // needs the IPv6 ranges of its own subnets alone.
+    // A plan for a classic load balancer chooses among all subnets, so they are read now. One for a network load
+    // balancer needs the IPv6 ranges of its own subnets alone.
     const maxAgeMs = own.length === 0 && isKnown ? attributesMaxAgeMs : undefined;
     await Promise.all([reads.instances([...ids], options), isNeeded ? reads.subnets(options, maxAgeMs) : undefined]);
   }
